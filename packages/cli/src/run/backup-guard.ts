@@ -9,29 +9,51 @@ import type { Writable } from "node:stream";
  * instant, because a live wrapper ends the command itself. After the wait the script kills the group, and every process that has
  * the term's id in its environment.
  *
+ * A frozen guard keeps the input open. So each order also starts a timer, which replaces the one before. The timer ends 0.2 s
+ * after the kill instant, and kills once the wrapper is dead or frozen. A live wrapper notices by itself that the guard does not
+ * answer. The timer does nothing if the script is dead or frozen, because no order would replace it then.
+ *
  * `pkill -f` searches this text. The text names neither the tool nor the command, so that a pattern for these spares this
  * process.
  */
 const SCRIPT = `
 trap "" HUP INT QUIT TERM
-id= until=0 group=
+trap 'stop; exit' USR2
+id= until=0 group= timer=
+stop() { [ -z "$timer" ] || kill -USR1 "$timer"; }
+end() {
+  [ -z "$group" ] || kill -KILL -- "-$group"
+  for again in 1 2 3 4 5; do
+    for file in $(grep -ls -- "$id" /proc/[0-9]*/environ); do
+      pid=\${file#/proc/}
+      kill -KILL "\${pid%/environ}"
+    done
+    sleep 0.2
+  done
+}
 while read -r first second third; do
+  stop
   [ "$first" = done ] && exit 0
-  id=$first until=$second group=$third
+  id=$first until=$second group=$third timer=
+  read -r up rest </proc/uptime || continue
+  left=$((until + 20 - \${up%.*}\${up#*.}))
+  [ "$left" -gt 0 ] || left=0
+  (
+    trap 'kill -KILL "$!"; exit' USR1
+    sleep "$((left / 100)).$((left / 10 % 10))" &
+    wait
+    while [ -d "/proc/$PPID" ] && ! grep -qs "^State:.[TtZX]" "/proc/$PPID/status"; do sleep 0.5; done
+    grep -qs "^State:.[^TtZX]" /proc/$$/status && end
+  ) &
+  timer=$!
 done
 [ -n "$id" ] || exit 0
-while kill -0 "$PPID" && read -r up rest </proc/uptime && [ "\${up%.*}\${up#*.}" -lt "$until" ]; do sleep 0.1; done 2>/dev/null
-[ -z "$group" ] || kill -KILL -- "-$group"
-for again in 1 2 3 4 5; do
-  for file in $(grep -ls -- "$id" /proc/[0-9]*/environ); do
-    pid=\${file#/proc/}
-    kill -KILL "\${pid%/environ}"
-  done
-  sleep 0.2
-done
+while kill -0 "$PPID" && read -r up rest </proc/uptime && [ "\${up%.*}\${up#*.}" -lt "$until" ]; do sleep 0.1; done
+stop
+end
 `;
 
-/** A shell of about 1 MB that acts if the guard is killed and the wrapper is dead or frozen. */
+/** A shell of about 1 MB that acts if the guard is killed or frozen, and the wrapper is dead or frozen. */
 export class BackupGuard {
   readonly #child: ChildProcess | undefined;
 
@@ -52,9 +74,9 @@ export class BackupGuard {
     this.#child?.stdin?.destroy();
   }
 
-  /** Kills the shell. Called when no process of the term is left. */
+  /** Ends the shell and its timer. Called when no process of the term is left. */
   dismiss(): void {
-    this.#child?.kill("SIGKILL");
+    this.#child?.kill("SIGUSR2");
   }
 }
 

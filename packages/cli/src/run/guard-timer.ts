@@ -17,6 +17,7 @@ const GIVEN_UP_MS = 60_000;
  */
 export class GuardTimer {
   readonly #group: Pick<typeof groups, "endGroup" | "isGone" | "signalGroup">;
+  readonly #over: () => void;
   readonly #leave: () => void;
   #order: GuardOrder | undefined;
   #closedAt: MachineInstant | undefined;
@@ -28,9 +29,13 @@ export class GuardTimer {
   #isOver = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param leave called when the guard has nothing more to do. */
-  constructor(group: Pick<typeof groups, "endGroup" | "isGone" | "signalGroup">, leave: () => void) {
+  /**
+   * @param over called when the guard signals nothing any more.
+   * @param leave called when the guard has nothing more to do.
+   */
+  constructor(group: Pick<typeof groups, "endGroup" | "isGone" | "signalGroup">, over: () => void, leave: () => void) {
     this.#group = group;
+    this.#over = over;
     this.#leave = leave;
   }
 
@@ -70,6 +75,7 @@ export class GuardTimer {
     }
     if (this.#hasEnded(order, now)) {
       this.#isOver = true;
+      this.#over();
       if (this.#closedAt) this.#leave();
       return;
     }

@@ -8,7 +8,7 @@ import * as group from "./group.ts";
 import { DONE, type GuardOrder } from "./guard-order.ts";
 
 const backup = new BackupOrders();
-const timer = new GuardTimer(group, leave);
+const timer = new GuardTimer(group, () => backup.end(), leave);
 
 for (const signal of ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => {});
 // Ignore a broken pipe: the wrapper may be gone before the guard writes an answer.

@@ -135,7 +135,7 @@ test("only the guard holds the pipe of the backup guard, and both end at the dis
   const guard = new GuardProcess(PATIENCE_MS);
   expect(last.stdin.destroyed).toBe(true);
   guard.dismiss();
-  expect(last.signals).toEqual(["SIGKILL"]);
+  expect(last.signals).toEqual(["SIGUSR2"]);
   expect(String(child.stdin.read())).toBe("done\n");
   // The Node.js of the tests strips types without an option.
   expect(started).toEqual([[expect.stringMatching(/\/guard\.ts$/)]]);

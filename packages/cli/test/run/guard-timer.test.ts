@@ -10,6 +10,8 @@ const LEADER = { pid: 100, startTicks: 1 };
 /** The steps, each with its time: a signal, or `left`. */
 let done: Array<readonly [ms: number, what: string]>;
 let isGone: boolean;
+/** True until the timer tells the backup guard that the command is gone. */
+let isBackedUp: boolean;
 /** How long `endGroup` takes to find the processes. */
 let askingMs: number;
 let timer: GuardTimer;
@@ -26,6 +28,7 @@ beforeEach(() => {
   startMs = machineNow().monotonicMs;
   done = [];
   isGone = false;
+  isBackedUp = true;
   askingMs = 0;
   const note = (what: string): void => void done.push([machineNow().monotonicMs - startMs, what]);
   timer = new GuardTimer(
@@ -37,6 +40,7 @@ beforeEach(() => {
       signalGroup: (_mark, signal) => note(signal),
       isGone: () => isGone,
     },
+    () => (isBackedUp = false),
     () => note("left"),
   );
 });
@@ -97,7 +101,9 @@ test("asks again if the command started after it was asked", () => {
 test("signals nothing after the command is gone, because its number may be another group's", () => {
   order({ term: 0, kill: 500 });
   isGone = true;
+  expect(isBackedUp).toBe(true);
   vi.advanceTimersByTime(100);
+  expect(isBackedUp).toBe(false);
   isGone = false;
   order({ term: 0, kill: 0 });
   vi.advanceTimersByTime(1_000);

@@ -135,6 +135,7 @@ test("ends the backup guard if the guard cannot be started", async () => {
   onTestFinished(() => void (process.execPath = execPath));
   process.execPath = join(folder, "nowhere");
   const outcome = await termOf({});
+  expect(outcome).toMatchObject({ exit: undefined, overran: false });
   expect(outcome.ended?.message).toContain("the guard cannot be started (ENOENT), without which nothing is run.");
   expect(started()).toBe("");
   expect(dismiss).toHaveBeenCalledOnce();
