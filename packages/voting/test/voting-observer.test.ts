@@ -7,6 +7,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { Elector, StoreError, UnsupportedError } from "@leasehold/core";
 import { systemClock } from "@leasehold/core/provider";
 import { VotingObserver, type VotingLeaseStore } from "@leasehold/voting";
+import { CAPABILITIES } from "../src/capabilities.ts";
 import type { Request } from "../src/messages.ts";
 import type { Packet, Reply } from "../src/packet.ts";
 import { Seal } from "../src/packet.ts";
@@ -26,35 +27,26 @@ function observerOf(addresses: readonly string[], secret = SECRET): VotingObserv
   return observer;
 }
 
-test("an observer reads the leader while a majority answers, and rejects without one", async () => {
+test("an observer reads the leader and lists the elections while a majority answers, and rejects without one", async () => {
   const { stores, observer } = await observed();
   expect(await observer.read("e", LIMITS).catch(() => undefined)).toBeUndefined();
-  const lease = await elected(stores[0]!, { ...REQUEST, value: "http://10.0.0.1" });
-  const leader = { state: "held", term: lease.term, holder: "c", value: "http://10.0.0.1" };
-  expect(await observer.read("e", LIMITS)).toMatchObject(leader);
-  await stores[1]!.close();
-  expect(await observer.read("e", LIMITS)).toMatchObject(leader);
-  await stores[2]!.close();
-  await expect(observer.read("e", LIMITS)).rejects.toThrow(StoreError);
-});
-
-test("an observer lists the elections that a majority knows", async () => {
-  const { stores, observer } = await observed();
-  const { term } = await elected(stores[0]!);
+  const { term } = await elected(stores[0]!, { ...REQUEST, value: "http://10.0.0.1" });
   await elected(stores[1]!, { ...REQUEST, election: "other" });
+  const leader = { state: "held", term, holder: "c", value: "http://10.0.0.1" };
+  expect(await observer.read("e", LIMITS)).toMatchObject(leader);
   await stores[2]!.close();
+  expect(await observer.read("e", LIMITS)).toMatchObject(leader);
   const listed = await Array.fromAsync(observer.list("", LIMITS));
   expect(listed.map(({ election }) => election).toSorted()).toEqual(["e", "other"]);
   expect(await Array.fromAsync(observer.list("e", LIMITS))).toMatchObject([{ election: "e", state: "held", term }]);
   await stores[1]!.close();
+  await expect(observer.read("e", LIMITS)).rejects.toThrow(StoreError);
   await expect(Array.fromAsync(observer.list("e", LIMITS))).rejects.toThrow(/^No majority of the servers has answered TELL/);
 });
 
-test("an observer has the capabilities of a server, except that it has to poll", async () => {
-  const { stores, observer } = await observed();
-  const both = { expiry: "native", minLeaseMs: 100, leaseGranularityMs: 1, maxValueBytes: 4_096, fence: "none" };
-  expect(observer.capabilities).toMatchObject({ ...both, watch: "poll", maxLeaseMs: 3_600_000 });
-  expect(stores[0]!.capabilities).toMatchObject({ ...both, watch: "push", maxLeaseMs: 3_600_000 });
+test("an observer has the capabilities of a server, except that it has to poll", () => {
+  expect(observerOf(["http://127.0.0.1:7400"]).capabilities).toEqual({ ...CAPABILITIES, watch: "poll" });
+  expect(CAPABILITIES).toMatchObject({ watch: "push", minLeaseMs: 100, maxLeaseMs: 3_600_000, maxValueBytes: 4_096 });
 });
 
 test("a leader that only one server has heard is unknown to an observer", async () => {
@@ -122,25 +114,24 @@ test("an observer sends nothing after the limit of a call, even if its authority
   expect(packets).toBe(1);
 });
 
-test("an observer breaks a term, and its leader is told", async () => {
+test("an observer breaks and transfers terms: their leader is told, and only the named candidate is elected", async () => {
   const { stores, observer } = await observed();
-  const lease = await elected(stores[0]!);
-  expect(await observer.break("e", { reason: "why not", ifTerm: lease.term })).toEqual({ broken: true, term: lease.term });
-  expect(await stores[0]!.renew(lease, LIMITS)).toMatchObject({ held: false, reason: "broken", explanation: "why not" });
+  const broken = await elected(stores[0]!);
+  expect(await observer.break("e", { reason: "why not", ifTerm: broken.term })).toEqual({ broken: true, term: broken.term });
+  expect(await stores[0]!.renew(broken, LIMITS)).toMatchObject({ held: false, reason: "broken", explanation: "why not" });
   expect(await observer.read("e", LIMITS)).toMatchObject({ state: "ending", endingReason: "why not" });
-});
 
-test("an observer transfers a term: its leader is told, and only the named candidate is elected after it", async () => {
-  const { stores, observer } = await observed();
-  const lease = await elected(stores[0]!);
-  const outcome = observer.transfer("e", "named", { ifTerm: lease.term, transferTimeoutMs: 60_000 });
+  const other = { ...REQUEST, election: "other" };
+  const lease = await elected(stores[0]!, other);
+  const outcome = observer.transfer("other", "named", { ifTerm: lease.term, transferTimeoutMs: 60_000 });
   const told = async (): Promise<void> =>
     expect(await stores[0]!.renew(lease, LIMITS)).toMatchObject({ held: true, transferTo: "named" });
   await vi.waitFor(told, eventually);
   expect(await stores[0]!.release(lease, LIMITS)).toBe("released");
-  expect(await observer.read("e", LIMITS)).toMatchObject({ state: "vacant", bar: { kind: "transfer", candidateId: "named" } });
-  expect((await stores[1]!.acquire(REQUEST)).acquired).toBe(false);
-  await elected(stores[2]!, { ...REQUEST, candidateId: "named" });
+  const bar = { kind: "transfer", candidateId: "named" };
+  expect(await observer.read("other", LIMITS)).toMatchObject({ state: "vacant", bar });
+  expect((await stores[1]!.acquire(other)).acquired).toBe(false);
+  await elected(stores[2]!, { ...other, candidateId: "named" });
   expect(await outcome).toBe("accepted");
 });
 
