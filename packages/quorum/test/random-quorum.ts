@@ -215,6 +215,8 @@ class RandomQuorum {
   readonly #accepters = new Map<string, Set<string>>();
   /** The stores that began empty, or were emptied, after the quorum was founded. */
   readonly #emptied = new Set<SimulatedRecordService>();
+  /** The stores that were emptied before, and not since. The first roster names them. */
+  readonly #original = new Set<SimulatedRecordService>();
   readonly #chosen = new Map<string, { readonly ballot: Ballot; readonly write: string }>();
   readonly #past = new Set<string>();
   /** The accepted writes: the write that each was to replace, and its nonce. */
@@ -666,6 +668,8 @@ class RandomQuorum {
       this.#emptied.add(this.#services.get(name) as SimulatedRecordService);
     } else if (how === "wiped") {
       this.#emptied.add(service);
+      if (this.#chosen.has(ROSTER)) this.#original.delete(service);
+      else this.#original.add(service);
       for (const election of RECORDS) service.remove(election);
       for (const election of RECORDS) this.#promised.delete(`${name}/${election}`);
     } else {
@@ -939,7 +943,7 @@ class RandomQuorum {
     const accepters = this.#accepters.get(ballot) ?? new Set();
     const isPrepared = Boolean(before?.accepted) || compareBallots(before?.promised ?? undefined, accepted) === 0;
     const others = [...accepters].filter((one) => one !== name).length;
-    if (this.#emptied.has(service) && !isPrepared && others < this.#majority)
+    if (this.#emptied.has(service) && !this.#original.has(service) && !isPrepared && others < this.#majority)
       this.#violate("one-record", `${name}, which was emptied, is given ${write} of ${election} before the others have it`);
     this.#accepters.set(ballot, accepters.add(name));
     if (accepters.size < this.#majority) return;
