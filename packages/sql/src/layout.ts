@@ -1,5 +1,6 @@
-import { StoreError } from "@leasehold/core";
+import type { StoreError } from "@leasehold/core";
 import { numberOf, textOf, type Row } from "./schema.ts";
+import { unfitTable } from "./sql-errors.ts";
 import { bareName, type Tables } from "./tables.ts";
 
 /**
@@ -43,27 +44,17 @@ export function checkKeys(store: string, tables: Tables, indexes: readonly Row[]
 
 function withoutKey(store: string, table: string, key: readonly string[]): StoreError {
   const columns = key.join(", ");
-  return rejected(
+  return unfitTable(
     store,
     `${table} has no unique key on (${columns}), so that two candidates could lead. While nobody leads, delete all rows but one of each (${columns}), then run: CREATE UNIQUE INDEX ${table.replace(/^.*\./, "").replace(/["`]?$/, "_key$&")} ON ${table} (${columns})`,
   );
 }
 
 function withoutTransactions(store: string, table: string, engine: string): StoreError {
-  return rejected(
+  return unfitTable(
     store,
     `${table} is a table of ${engine}, which has no transactions. Run: ALTER TABLE ${table} ENGINE = InnoDB`,
   );
-}
-
-function rejected(store: string, message: string): StoreError {
-  const operation = "check";
-  return new StoreError("STORE_REJECTED", `${store}: ${message}`, {
-    store,
-    operation,
-    election: undefined,
-    mayHaveBeenApplied: false,
-  });
 }
 
 /** A sentence about a setting of the server that may lose acknowledged writes, and its remedy. */

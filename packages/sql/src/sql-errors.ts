@@ -34,54 +34,50 @@ export const OTHER_LAYOUT =
 const MIGRATION_RIGHTS =
   " migrate() needs the right to create tables and to read them; or have somebody run the statements of store.migration.";
 
+type Call = Pick<RequestLabel, "store" | "operation" | "election">;
+
+function ownError(code: StoreErrorCode, call: Call, mayHaveBeenApplied: boolean, message: string): StoreError {
+  return new StoreError(code, `${call.store}: ${message}`, { ...call, mayHaveBeenApplied });
+}
+
+/** Returns the error of a table that cannot hold leases. */
+export function unfitTable(store: string, message: string): StoreError {
+  return ownError("STORE_REJECTED", { store, operation: "check", election: undefined }, false, message);
+}
+
+const LEFT_OPEN = "the pool gave a connection with a transaction under way. Release connections only after COMMIT or ROLLBACK.";
+
 /**
  * Returns the error of a write inside a transaction that was already under way on the connection. The write is not committed:
  * other sessions do not see it, and it may still be undone. The caller discards the connection, which undoes the write.
  */
-export function notCommitted({ store, operation, election }: Pick<RequestLabel, "store" | "operation" | "election">): StoreError {
-  return new StoreError(
-    "STORE_REJECTED",
-    `${store}: '${operation}' of '${election}' was not committed: the pool gave a connection with a transaction under way. Release connections only after COMMIT or ROLLBACK.`,
-    { store, operation, election, mayHaveBeenApplied: false },
-  );
+export function notCommitted({ store, operation, election }: Call): StoreError {
+  const message = `'${operation}' of '${election}' was not committed: ${LEFT_OPEN}`;
+  return ownError("STORE_REJECTED", { store, operation, election }, false, message);
 }
 
 /**
  * Returns the error of a read inside a transaction that a user of the pool left open on the connection. The read may show the
  * state at the beginning of that transaction. The caller discards the connection.
  */
-export function readInTransaction({ store, election }: Pick<RequestLabel, "store" | "election">): StoreError {
-  return new StoreError(
-    "STORE_REJECTED",
-    `${store}: 'get' of '${election}' may show old data: the pool gave a connection with a transaction under way. Release connections only after COMMIT or ROLLBACK.`,
-    { store, operation: "get", election, mayHaveBeenApplied: false },
-  );
+export function readInTransaction({ store, election }: Pick<Call, "store" | "election">): StoreError {
+  const message = `'get' of '${election}' may show old data: ${LEFT_OPEN}`;
+  return ownError("STORE_REJECTED", { store, operation: "get", election }, false, message);
 }
 
 /**
  * Returns the error of a write that the server acknowledged with a warning. PostgreSQL does so if the wait for the synchronous
  * standby was cancelled. The write is visible, and a failover may lose it.
  */
-export function acknowledgedWithWarning(
-  { store, operation, election }: Pick<RequestLabel, "store" | "operation" | "election">,
-  warning: string,
-): StoreError {
-  return new StoreError(
-    "STORE_UNAVAILABLE",
-    `${store}: '${operation}' of '${election}' was acknowledged with a warning, so that a failover may lose it: ${asSentence(redact(warning))} Check the server's synchronous standbys (pg_stat_replication).`,
-    { store, operation, election, mayHaveBeenApplied: true },
-  );
+export function acknowledgedWithWarning({ store, operation, election }: Call, warning: string): StoreError {
+  const message = `'${operation}' of '${election}' was acknowledged with a warning, so that a failover may lose it: ${asSentence(redact(warning))} Check the server's synchronous standbys (pg_stat_replication).`;
+  return ownError("STORE_UNAVAILABLE", { store, operation, election }, true, message);
 }
 
 /** Returns the error of a transaction that the database has rolled back, because its work swallowed the error of a statement. */
 export function rolledBack(store: string): StoreError {
-  const message = `${store}: 'fencedTransaction' was rolled back, because a statement in it failed and its error was swallowed.`;
-  return new StoreError("STORE_REJECTED", message, {
-    store,
-    operation: "fencedTransaction",
-    election: undefined,
-    mayHaveBeenApplied: false,
-  });
+  const message = "'fencedTransaction' was rolled back, because a statement in it failed and its error was swallowed.";
+  return ownError("STORE_REJECTED", { store, operation: "fencedTransaction", election: undefined }, false, message);
 }
 
 /**
@@ -89,13 +85,9 @@ export function rolledBack(store: string): StoreError {
  * statement that commits by itself. The later writes of the work were not guarded, and may be committed.
  */
 export function endedByWork(store: string): StoreError {
-  const message = `${store}: 'fencedTransaction' ended before its work did: the work swallowed the error of a deadlock, or sent a statement that commits by itself, such as CREATE TABLE. What it wrote may be committed in part, without the fence.`;
-  return new StoreError("STORE_REJECTED", message, {
-    store,
-    operation: "fencedTransaction",
-    election: undefined,
-    mayHaveBeenApplied: true,
-  });
+  const message =
+    "'fencedTransaction' ended before its work did: the work swallowed the error of a deadlock, or sent a statement that commits by itself, such as CREATE TABLE. What it wrote may be committed in part, without the fence.";
+  return ownError("STORE_REJECTED", { store, operation: "fencedTransaction", election: undefined }, true, message);
 }
 
 /** Returns the error of a call on a closed store. If the call opened files or a pool again, no later `close` would close them. */
