@@ -1,6 +1,7 @@
 import { MemoryLeaseStore, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { MemoryRecordStore, RecordLeaseStore, type RecordStore } from "@leasehold/core/provider";
+import { MemoryRecordStore, RecordLeaseStore, type Lease, type RecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
+import { win } from "@leasehold/test-kit/acquisitions";
 import type { Ran } from "@leasehold/test-kit/processes/leasehold-command";
 import { vi } from "vitest";
 import { runCommand } from "../src/command.ts";
@@ -41,6 +42,11 @@ export class CapturedCommand {
     };
     this.store = new RecordLeaseStore(ageless, { clock: this.clock });
     return new RecordLeaseStore(ageless, { clock: this.clock });
+  }
+
+  /** Makes a candidate lead, with a lease of 15 s. Its last renewal is now. @throws if it does not win. */
+  async lead(election: string, candidateId: string, value?: string): Promise<Lease> {
+    return await win(this.store, { election, candidateId, value });
   }
 
   /** Makes the store fail until the returned function is called. */

@@ -56,13 +56,7 @@ test("status without a name shows all elections, and its exit code says whether 
 
 test("status --wait reads an election again that a list cannot tell", async () => {
   elections = [{ ...LED, state: "unknown" }];
-  await command.store.acquire({
-    election: "billing",
-    candidateId: "two",
-    leaseDurationMs: 15_000,
-    renewIntervalMs: 5_000,
-    timeoutMs: 1_000,
-  });
+  await command.lead("billing", "two");
   expect(await command.run("status")).toMatchObject({ exitCode: 4 });
   expect(await command.run("status", "--wait", "5s")).toMatchObject({ exitCode: 0 });
   expect(command.stdout).toContain("two");

@@ -2,11 +2,9 @@ import { Elector } from "@leasehold/core";
 import { describe, expect, test } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
-const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
-
 async function led(): Promise<CapturedCommand> {
   const command = new CapturedCommand();
-  await command.store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
+  await command.lead("billing", "one");
   return command;
 }
 
@@ -50,7 +48,7 @@ describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
     command.answer = true;
     command.whileAsking = async () => {
       await command.clock.advance(15_000);
-      await command.store.acquire({ election: "billing", candidateId: "successor", ...REQUEST });
+      await command.lead("billing", "successor");
     };
     expect(await command.run(verb, "billing", ...args)).toMatchObject({ exitCode: 75 });
     expect(await command.store.read("billing")).toMatchObject({ state: "held", term: 2, holder: "successor" });
@@ -66,8 +64,8 @@ describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
 
   test("fails if nobody leads", async () => {
     const command = new CapturedCommand();
-    const outcome = await command.store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
-    if (outcome.acquired) await command.store.release(outcome.lease, { timeoutMs: 1_000 });
+    const lease = await command.lead("billing", "one");
+    await command.store.release(lease, { timeoutMs: 1_000 });
     expect(await command.run(verb, "billing", "--yes", ...args)).toMatchObject({ exitCode: 3 });
     expect(command.stderr).toContain("nobody leads 'billing'");
   });
@@ -103,10 +101,10 @@ test("break also closes an expired term, and a transfer that its target does not
   expect(await command.run("break", "billing", "--reason", "its writes go on", "--yes")).toMatchObject({ exitCode: 0 });
   expect(await command.store.read("billing")).toMatchObject({ endingReason: "its writes go on" });
 
-  const outcome = await command.store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
+  const lease = await command.lead("billing", "one");
   void command.store.transfer("billing", "two", {});
   await command.clock.advance(1_000);
-  if (outcome.acquired) await command.store.release(outcome.lease, { timeoutMs: 1_000 });
+  await command.store.release(lease, { timeoutMs: 1_000 });
   expect(await command.store.read("billing")).toMatchObject({ state: "vacant", bar: { kind: "transfer" } });
   expect(await command.run("break", "billing", "--reason", "two is gone", "--yes")).toMatchObject({ exitCode: 0 });
   expect(command.stderr).toContain("billing: term 2, vacant, ");
@@ -165,7 +163,7 @@ test("a transfer to a name that has led none of the last terms asks in spite of 
   expect(await command.store.read("billing")).toMatchObject({ state: "held", term: 1 });
 
   await command.clock.advance(15_000);
-  await command.store.acquire({ election: "billing", candidateId: "two", ...REQUEST });
+  await command.lead("billing", "two");
   command.answer = undefined;
   expect(await command.run("transfer", "billing", "--to", "one", "--yes")).toMatchObject({ exitCode: 75 });
   expect(command.stderr).toContain("one did not take it in time");

@@ -2,13 +2,10 @@ import { TermRegressedError } from "@leasehold/core";
 import { expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
-const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
-
 /** Returns a command on a store in which the last leader of `billing` has released term 1. */
 async function released(): Promise<CapturedCommand> {
   const command = new CapturedCommand();
-  const outcome = await command.store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
-  if (outcome.acquired) await command.store.release(outcome.lease, { timeoutMs: 1_000 });
+  await command.store.release(await command.lead("billing", "one"), { timeoutMs: 1_000 });
   return command;
 }
 
@@ -28,9 +25,7 @@ test("repair shows the record, proposes a term, asks, and writes it", async () =
   expect(JSON.parse(stdout)).toEqual({ election: "billing", minTerm: 1_001, holdMs: 15_000 });
   expect(exitCode).toBe(0);
   await command.clock.advance(15_000);
-  expect(await command.store.acquire({ election: "billing", candidateId: "two", ...REQUEST })).toMatchObject({
-    lease: { term: 1_001 },
-  });
+  expect(await command.lead("billing", "two")).toMatchObject({ term: 1_001 });
 });
 
 test("a no changes nothing, and without a terminal repair needs --yes", async () => {
@@ -71,7 +66,7 @@ test("a fence that is ahead of the record raises the proposal, and a term that w
 
 test("refuses a record that is held", async () => {
   const command = new CapturedCommand();
-  await command.store.acquire({ election: "billing", candidateId: "one", ...REQUEST });
+  await command.lead("billing", "one");
   const repair = vi.spyOn(command.store, "repair");
   const { exitCode, stderr } = await command.run("repair", "billing", "--yes");
   expect(exitCode).toBe(75);

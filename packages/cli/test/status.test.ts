@@ -1,23 +1,12 @@
 import { isoOf } from "@leasehold/core/provider";
+import { win } from "@leasehold/test-kit/acquisitions";
 import { expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
-/** Makes a candidate lead. Its last renewal is now. */
-async function lead(
-  { store }: Pick<CapturedCommand, "store">,
-  election: string,
-  candidateId: string,
-  value?: string,
-): Promise<void> {
-  const request = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
-  const { acquired } = await store.acquire({ election, candidateId, value, ...request });
-  expect(acquired).toBe(true);
-}
-
 test("status shows who leads, the age of the lease, and what blocks candidates", async () => {
   const command = new CapturedCommand();
-  await lead(command, "billing", "worker-1", "http://one\u001b[2J");
-  await lead(command, "mail", "worker-2");
+  await command.lead("billing", "worker-1", "http://one\u001b[2J");
+  await command.lead("mail", "worker-2");
   await command.clock.advance(3_200);
   await command.store.break("mail", { reason: "it hangs" });
   const { stdout, stderr, exitCode } = await command.run("status", "billing", "mail");
@@ -34,9 +23,9 @@ test("status shows who leads, the age of the lease, and what blocks candidates",
 
 test("status --history shows the last terms, the latest first, with the reason of each end", async () => {
   const command = new CapturedCommand();
-  await lead(command, "billing", "worker-1");
+  await command.lead("billing", "worker-1");
   await command.clock.advance(15_000);
-  await lead(command, "billing", "worker\u202e2");
+  await command.lead("billing", "worker\u202e2");
   const nowMs = command.clock.wallMs();
   const since = (ms: number): string => isoOf(nowMs + ms);
   const { stdout } = await command.run("status", "billing", "--history");
@@ -52,7 +41,7 @@ test("status --history shows the last terms, the latest first, with the reason o
 test("a long value does not widen the table, and JSON has all of it", async () => {
   const command = new CapturedCommand();
   const value = "v".repeat(5_000);
-  await lead(command, "billing", "worker-1", value);
+  await command.lead("billing", "worker-1", value);
   const { stdout } = await command.run("status", "billing");
   expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThan(140);
   expect(stdout).toContain(`${"v".repeat(59)}…`);
@@ -61,12 +50,12 @@ test("a long value does not widen the table, and JSON has all of it", async () =
 
 test("the exit code tells a script whether every election is led", async () => {
   const command = new CapturedCommand();
-  await lead(command, "led", "worker-1");
-  await lead(command, "dead", "worker-2");
+  await command.lead("led", "worker-1");
+  await command.lead("dead", "worker-2");
   expect((await command.run("status", "led", "dead")).exitCode).toBe(0);
   await command.clock.advance(10_000);
   await command.store.break("led", { reason: "no", immediate: true });
-  await lead(command, "led", "worker-3");
+  await command.lead("led", "worker-3");
   await command.clock.advance(10_000);
   expect((await command.run("status", "led", "dead")).exitCode).toBe(3);
   expect((await command.run("status", "led")).exitCode).toBe(0);
@@ -83,7 +72,7 @@ test("says if nobody has ever led an election, because the name may be mistyped"
 
 test("the election comes from the environment or an option", async () => {
   const command = new CapturedCommand();
-  await lead(command, "billing", "worker-1");
+  await command.lead("billing", "worker-1");
   expect((await command.run("status", "--election", "billing")).exitCode).toBe(0);
   command.env["LEASEHOLD_ELECTION"] = "billing";
   expect((await command.run("status")).exitCode).toBe(0);
@@ -93,7 +82,7 @@ test("the election comes from the environment or an option", async () => {
 
 test("--json prints JSON, in milliseconds", async () => {
   const command = new CapturedCommand();
-  await lead(command, "billing", "worker-1");
+  await command.lead("billing", "worker-1");
   const sinceMs = command.clock.wallMs();
   await command.clock.advance(3_200);
   const { stdout } = await command.run("status", "billing", "mail", "--json");
@@ -114,7 +103,7 @@ test("--json prints JSON, in milliseconds", async () => {
 
 test("colours appear on a terminal only, and not with NO_COLOR", async () => {
   const command = new CapturedCommand();
-  await lead(command, "billing", "worker-1");
+  await command.lead("billing", "worker-1");
   const isColoured = async (): Promise<boolean> => (await command.run("status", "billing")).stdout.includes("\u001b[32mbilling");
   expect(await isColoured()).toBe(false);
   command.isTerminal = true;
@@ -144,7 +133,7 @@ test.for([
 
 test("status reads once without --wait", async () => {
   const command = new CapturedCommand();
-  await lead({ store: command.usesStoreWithoutClock() }, "billing", "worker-1");
+  await win(command.usesStoreWithoutClock(), { election: "billing", candidateId: "worker-1" });
   const read = vi.spyOn(command.store, "read");
   expect(await command.run("status", "billing")).toMatchObject({ exitCode: 4 });
   expect(read).toHaveBeenCalledOnce();
@@ -152,7 +141,7 @@ test("status reads once without --wait", async () => {
 
 test("if one read cannot tell, --wait reads again until it can", async () => {
   const command = new CapturedCommand();
-  await lead({ store: command.usesStoreWithoutClock() }, "billing", "worker-1");
+  await win(command.usesStoreWithoutClock(), { election: "billing", candidateId: "worker-1" });
   expect(await command.run("status", "billing")).toMatchObject({ exitCode: 4 });
   expect(command.stdout).toContain("unknown");
   expect(await command.run("status", "billing", "--wait", "5s")).toMatchObject({ exitCode: 4 });
@@ -163,7 +152,7 @@ test("if one read cannot tell, --wait reads again until it can", async () => {
 
 test("a stop ends the wait with the last state", async () => {
   const command = new CapturedCommand();
-  await lead({ store: command.usesStoreWithoutClock() }, "billing", "worker-1");
+  await win(command.usesStoreWithoutClock(), { election: "billing", candidateId: "worker-1" });
   const begunMs = command.clock.monotonicMs();
   command.clock.setTimer(() => command.stop.abort(), 3_000);
   expect(await command.run("status", "billing", "--wait", "1m")).toMatchObject({ exitCode: 4 });
@@ -182,7 +171,7 @@ test("a failing store is exit code 69, with advice", async () => {
 
 test("shows which members of the store do not count, and since when", async () => {
   const command = new CapturedCommand();
-  await lead(command, "billing", "worker-1");
+  await command.lead("billing", "worker-1");
   const member = { store: "sql", forMs: 12_345, counts: true, waitsFor: undefined };
   const members = [
     { ...member, name: "a" },

@@ -1,16 +1,16 @@
-import { ConfigurationError, StoreError } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
+import { win } from "@leasehold/test-kit/acquisitions";
 import { expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
-const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
-
 /** Makes one candidate lead and release, and another one lead and die. */
-async function twoTerms({ clock, store, stop }: CapturedCommand): Promise<void> {
-  const first = await store.acquire({ election: "billing", candidateId: "one", value: "http://one", ...REQUEST });
+async function twoTerms(command: CapturedCommand): Promise<void> {
+  const { clock, store, stop } = command;
+  const first = await command.lead("billing", "one", "http://one");
   await clock.advance(1_000);
-  if (first.acquired) await store.release(first.lease, { timeoutMs: 1_000 });
+  await store.release(first, { timeoutMs: 1_000 });
   await clock.advance(1_000);
-  await store.acquire({ election: "billing", candidateId: "two", ...REQUEST });
+  await command.lead("billing", "two");
   await clock.advance(20_000);
   stop.abort();
 }
@@ -42,20 +42,6 @@ test("watch of several elections names the election in each line", async () => {
   expect(stdout).toMatch(/Z {2}mail: nobody leads\n/);
   expect(stdout).toMatch(/Z {2}billing: two leads, term 2\n/);
   expect(exitCode).toBe(0);
-});
-
-test("watch of several elections ends if the store refuses one of them", async () => {
-  const command = new CapturedCommand();
-  const read = command.store.read.bind(command.store);
-  const denied = new StoreError("STORE_DENIED", "Denied.", { store: "memory", operation: "read", mayHaveBeenApplied: false });
-  vi.spyOn(command.store, "read").mockImplementation(async (election, options) => {
-    if (election === "mail") throw denied;
-    return await read(election, options);
-  });
-  expect(await command.run("watch", "billing", "mail")).toMatchObject({
-    exitCode: 69,
-    stderr: expect.stringContaining("leasehold: Denied. See https://") as string,
-  });
 });
 
 test("watch of several elections ends once one of them can no longer be watched", async () => {
@@ -116,12 +102,12 @@ test.each(["STORE_DENIED", "STORE_MISSING", "STORE_UNAUTHENTICATED", "STORE_REJE
 test("shows that a leader is ending, and that it is unknown whether a dead one leads", async () => {
   const command = new CapturedCommand();
   const leads = command.usesStoreWithoutClock();
-  await leads.acquire({ election: "billing", candidateId: "one", ...REQUEST });
+  await win(leads, { election: "billing", candidateId: "one" });
   const watching = command.start("watch", "billing");
   await command.untilLoaded();
   // The observer has read this renewal.
   await leads.break("billing", { reason: "it hangs", immediate: true });
-  await leads.acquire({ election: "billing", candidateId: "two", ...REQUEST });
+  await win(leads, { election: "billing", candidateId: "two" });
   await command.clock.advance(3_000);
   await leads.break("billing", { reason: "it hangs" });
   await command.clock.advance(3_000);
