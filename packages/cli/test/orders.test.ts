@@ -1,5 +1,5 @@
 import { Elector } from "@leasehold/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
 async function led(): Promise<CapturedCommand> {
@@ -167,6 +167,18 @@ test("a transfer to a name that has led none of the last terms asks in spite of 
   command.answer = undefined;
   expect(await command.run("transfer", "billing", "--to", "one", "--yes")).toMatchObject({ exitCode: 75 });
   expect(command.stderr).toContain("one did not take it in time");
+});
+
+test("a store that keeps no history knows no names, so --yes is enough", async () => {
+  const command = await led();
+  const { store } = command;
+  const read = store.read.bind(store);
+  vi.spyOn(store, "read").mockImplementation(async (...args) => {
+    const { history: _, ...snapshot } = (await read(...args))!;
+    return snapshot;
+  });
+  expect(await command.run("transfer", "billing", "--to", "two", "--yes")).toMatchObject({ exitCode: 75 });
+  expect(command.stderr).toContain("two did not take it in time");
 });
 
 test("a stop ends the wait of transfer, which says that the transfer goes on", async () => {

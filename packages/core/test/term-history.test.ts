@@ -47,6 +47,17 @@ describe("the history of a record", () => {
     expect((await store.read(ELECTION))?.history?.map(({ term: number }) => number)).toEqual([1, 2, 3, 4, 5]);
   });
 
+  test("says that a term expired whose lease was given to another candidate after its end", async () => {
+    await win(store);
+    await clock.advance(2 * LEASE_MS);
+    const transfer = store.transfer(ELECTION, "b");
+    await clock.settle();
+    await win(store, { candidateId: "b" });
+    await clock.runUntil(transfer);
+
+    expect((await store.read(ELECTION))?.history).toMatchObject([{ term: 1, end: "expired" }, { term: 2 }]);
+  });
+
   test("costs no request: a renewal leaves it as it is", async () => {
     const lease = await win(store);
     const before = service.record(ELECTION)?.history;

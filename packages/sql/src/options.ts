@@ -17,7 +17,7 @@ export interface TableOptions extends RecordLeaseStoreOptions {
   /**
    * The table of the leases: `leases`, or `ops.leases` with a schema of PostgreSQL or a database of MySQL, which must exist. Letters,
    * digits, `_` and `-`, without quotes: the store quotes it. The other tables are named after it: `ops.leases_fences` and
-   * `ops.leases_occurrences`. If the name ends with `_leases`, they have `_fences` and `_occurrences` in place of that.
+   * `ops.leases_occurrences`. Those of the default are `leasehold_fences` and `leasehold_occurrences`.
    *
    * All candidates of an election must give the same name.
    * @defaultValue `leasehold_leases`

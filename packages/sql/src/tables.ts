@@ -15,13 +15,15 @@ export interface Tables {
   readonly schema: string | undefined;
 }
 
-/** The ending of the leases' table, which the other tables replace by their own. */
-const LEASES_ENDING = /_leases$/;
+/** The leases' table of a store without the option. Its other tables are named after `leasehold`. */
+const DEFAULT_NAME = "leasehold_leases";
+/** Names whose other tables would be those of {@link DEFAULT_NAME}, or whose leases would be. Some databases ignore case. */
+const TAKEN = /^leasehold(?:_leases)?$/i;
 /** PostgreSQL cuts a name after 63 bytes without an error, and the longest ending has 12. */
 const PART = /^[A-Za-z0-9_-]{1,50}$/;
 
 /** The tables of a store without the option `table`. */
-export const DEFAULT_TABLES: Tables = named("leasehold_leases", undefined, "");
+export const DEFAULT_TABLES: Tables = named(DEFAULT_NAME, undefined, "");
 
 /**
  * Returns the tables that the option `table` names, quoted for the database.
@@ -36,6 +38,8 @@ export function tablesOf(table: string | undefined, { quote, hasSchemas }: { quo
     throw new ConfigurationError(
       `table is ${JSON.stringify(table)}; it must be a name such as leases or ops.leases, without quotes: letters, digits, _ and -, up to 50 in each part.`,
     );
+  if (TAKEN.test(name) && name !== DEFAULT_NAME)
+    throw new ConfigurationError(`table is '${table}'; its fences would be those of ${DEFAULT_NAME}. Give another name.`);
   if (schema !== undefined && !hasSchemas)
     throw new ConfigurationError(`table is '${table}'; SQLite has no schemas. Give the name alone.`);
   if (!hasSchemas && name.toLowerCase().startsWith("sqlite_"))
@@ -49,7 +53,7 @@ export function bareName(table: string): string {
 }
 
 function named(name: string, schema: string | undefined, quote: '"' | "`" | ""): Tables {
-  const base = name.replace(LEASES_ENDING, "");
+  const base = name === DEFAULT_NAME ? "leasehold" : name;
   const start = schema === undefined ? quote : `${quote}${schema}${quote}.${quote}`;
   return {
     leases: `${start}${name}${quote}`,

@@ -49,12 +49,13 @@ await describeDatabases(ALL, (test, kind) => {
     await expect(world.store().occurrences(world.election, { retentionMs: 60_000 }).read("monday")).resolves.toBeUndefined();
   });
 
-  test("the name of the default table, and a name that ends as it does, keep the endings of the others", ({ world }) => {
+  test("the name of the default table keeps the other tables, and every other name has tables of its own", ({ world }) => {
     const names = (store: SqlLeaseStore): readonly string[] =>
       store.migration.map((sql) => /EXISTS (\S+) /.exec(sql)![1]!.replace(/["`]/g, "")).toSorted();
     expect(names(storeOn(world, "leasehold_leases"))).toEqual(names(world.store()));
-    expect(names(storeOn(world, "app_leases"))).toContain("app_fences");
-    expect(names(storeOn(world, "leases"))).toContain("leases_occurrences");
+    const own = ["app", "app_leases", "leases"].flatMap((name) => names(storeOn(world, name)));
+    expect(own).toContain("app_leases_fences");
+    expect(new Set([...own, ...names(world.store())]).size).toBe(own.length + names(world.store()).length);
   });
 
   test("a table without its key is named as the statement that repairs it needs", async ({ world }) => {
@@ -107,6 +108,8 @@ plainTest.for<[options: object, message: RegExp]>([
   [{ ...AT, table: "a$1" }, /letters, digits/],
   [{ ...AT, table: "a".repeat(51) }, /up to 50/],
   [{ ...AT, table: undefined }, /^table is undefined\. If it comes from the environment/],
+  [{ ...AT, table: "leasehold" }, /^table is 'leasehold'; its fences would be those of leasehold_leases/],
+  [{ ...AT, table: "ops.Leasehold_Leases" }, /its fences would be those/],
   [{ sqlite: "/tmp/never.db", table: "ops.leases" }, /SQLite has no schemas/],
   [{ sqlite: "/tmp/never.db", table: "Sqlite_leases" }, /keeps names that begin with sqlite_/],
 ])("%o is refused at construction", ([options, message]) => {

@@ -23,9 +23,9 @@ export const verb: Verb = {
       environment,
       {
         question: `Transfer it to ${printable(to)}? If no candidate has that name, nobody leads for half a minute.`,
-        // No store that can transfer knows its standbys. The last leaders are the only names that it shows.
-        doubt: ({ election, history = [] }) =>
-          history.some(({ candidateId }) => candidateId === to)
+        // No store that can transfer knows its standbys. The last leaders are the only names that it shows, if it keeps any.
+        doubt: ({ election, history }) =>
+          history === undefined || history.some(({ candidateId }) => candidateId === to)
             ? undefined
             : `${printable(to)} is not among the last leaders of '${printable(election)}'; is that its name?`,
         check({ election, state, holder }) {

@@ -3,6 +3,7 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import { barOf, holdFor, withBars } from "./bars.ts";
 import { isLost } from "./lost-record.ts";
 import type { LeaseRecord } from "./record-store.ts";
+import { closeExpired } from "./term-history.ts";
 
 /** Returns the record of a term that nobody holds any more. A break stays in it, for an administrator without a reply. */
 export function vacate({ value: _, ...record }: LeaseRecord, nonce: string, holdMs = 0): LeaseRecord {
@@ -41,6 +42,6 @@ function afterTransfer(
   const transferFor = (untilMs: number) => ({ untilMs, except: { candidateId }, id });
   if (state !== "vacant" && state !== "expired") return withBars(record, [transferFor(record.leaseDurationMs + timeoutMs)]);
   const holdMs = bar?.kind === "hold" ? Math.ceil(bar.leftMs) : 0;
-  const { broken: _, ...vacated } = vacate(record, nonce);
+  const { broken: _, ...vacated } = vacate(state === "expired" ? closeExpired(record) : record, nonce);
   return withBars(vacated, [...holdFor(holdMs), transferFor(holdMs + timeoutMs)]);
 }

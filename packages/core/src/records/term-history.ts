@@ -24,6 +24,11 @@ export function endTerm(record: TermRecord, wallMs: number): string | undefined 
   return entries.length > 0 ? textOf(ended(record, Math.round(wallMs))) : undefined;
 }
 
+/** Returns a record whose lease has expired with the end of its term. Later orders change that end no more. */
+export function closeExpired<T extends TermRecord>(record: T): T {
+  return record.history === undefined ? record : { ...record, history: textOf(ended(record)) };
+}
+
 /** Returns the terms that a record keeps, the oldest first. Empty if its text cannot be read: no decision depends on it. */
 export function historyOf(record: TermRecord): readonly PastTerm[] {
   const entries = entriesOf(record);
