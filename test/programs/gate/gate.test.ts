@@ -97,17 +97,20 @@ describe("a suite (of two)", () => {
     expect(lines.find((line) => line.startsWith("unsteady:"))).toContain("a suite (of two) > a title that Vitest shortens");
   });
 
-  test.each([
-    ["an error outside of any test", `test("passes", async () => void Promise.reject(new Error("nobody waits")));`, 1],
-    ["a file that does not load", `test("passes", () => {});\nthrow new Error("nobody waits");`, 0],
-    ["a setup that fails", `beforeAll(() => { throw new Error("nobody waits"); });\ntest("passes", () => {});`, 0],
-  ])("names %s", async (_, file, passed) => {
-    await writeFile(join(root, "virtual.test.ts"), file);
-    await writeFile(join(root, "real.test.ts"), `test("passes too", () => {});`);
+  test("names errors outside of any test, files that do not load, and setups that fail", async () => {
+    const throwing = 'throw new Error("nobody waits")';
+    const files = {
+      "unhandled.test.ts": `test("passes", async () => void Promise.reject(new Error("nobody waits")));`,
+      "unloaded.test.ts": `test("passes", () => {});\n${throwing};`,
+      "unprepared.test.ts": `beforeAll(() => { ${throwing}; });\ntest("passes", () => {});`,
+      "real.test.ts": `test("passes too", () => {});`,
+    };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(root, name), text);
     const { closing, lines } = await gateOf(TESTS);
-    expect(closing).toBe(`${passed + 1} passed, 1 failed`);
-    expect(lines.find((line) => line.startsWith("== FAILED:"))).toContain("virtual.test.ts");
-    expect(lines.join("\n")).toContain("nobody waits");
+    expect(closing).toBe("2 passed, 3 failed");
+    const failed = lines.filter((line) => line.startsWith("== FAILED:")).toSorted();
+    expect(failed).toEqual(["unhandled", "unloaded", "unprepared"].map((name) => `== FAILED: ${name}.test.ts: the file`));
+    expect(lines.filter((line) => line.includes("nobody waits"))).toHaveLength(3);
   });
 });
 
