@@ -6,7 +6,7 @@ import type { LeaseSnapshot } from "@leasehold/core";
 import type { FleetNames } from "./fleet-names.ts";
 import { decodeHead } from "./head.ts";
 import { decodePlan, encodePlan, MAX_PLAN_BYTES } from "./plan-text.ts";
-import type { Plan } from "./plan.ts";
+import { sessionName, type Plan } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
 export interface FleetRecordsOptions {
@@ -51,11 +51,17 @@ interface Found {
   readonly lostTerm?: number;
 }
 
+/** The sessions that a process remembers to have given up. */
+const MOST_GIVEN_UP = 1_024;
+/**
+ * The names of their records with their ids, the last first. The store takes the records for vacant and does not end them, in a later
+ * run of the process, too.
+ */
+const givenUp = new WeakMap<RecordLeaseStore, readonly string[]>();
+
 export class FleetRecords {
   /** The highest revision that an operator has told, as of the last list of the members. */
   told = 0;
-  /** The ids of the last sessions that this process has given up. Its store takes their records for vacant, and does not end them. */
-  givenUp: readonly string[] = [];
   readonly #options: FleetRecordsOptions;
 
   constructor(options: FleetRecordsOptions) {
@@ -100,6 +106,18 @@ export class FleetRecords {
       else found.set(slot, listed);
     }
     return found;
+  }
+
+  /** Notes that this process gives the session up: all of its tasks have settled. */
+  giveUp(slot: number, id: string): void {
+    const { store, names } = this.#options;
+    givenUp.set(store, [sessionName(names.member(slot), id), ...(givenUp.get(store) ?? [])].slice(0, MOST_GIVEN_UP));
+  }
+
+  /** Reports whether this process has given the session up, in this run or an earlier one. */
+  hasGivenUp(slot: number, id: string): boolean {
+    const { store, names } = this.#options;
+    return givenUp.get(store)?.includes(sessionName(names.member(slot), id)) === true;
   }
 
   /** Reads a slot's record, by itself and consistently. */

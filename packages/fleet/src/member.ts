@@ -21,9 +21,6 @@ const LEAST_PAUSE = 0.2;
 /** A large plan is read at this rate by all members together, in bytes a millisecond. */
 const READ_RATE = 16_000;
 
-/** The sessions that a process remembers to have given up. */
-const MOST_GIVEN_UP = 64;
-
 /** The failures of a request that only a person can fix. */
 const REFUSALS: ReadonlySet<string> = new Set(["STORE_UNAUTHENTICATED", "STORE_DENIED", "STORE_MISSING", "STORE_REJECTED"]);
 
@@ -163,10 +160,10 @@ export class FleetMember {
   }
 
   /** Gives the session up. If a task still runs, the session is left to expire. */
-  async #leave({ leadership, elector }: Session): Promise<void> {
+  async #leave({ slot, leadership, elector }: Session): Promise<void> {
     const { stuck } = this.#holds;
     const release = async (): Promise<void> => {
-      this.#records.givenUp = [idOf(leadership), ...this.#records.givenUp].slice(0, MOST_GIVEN_UP);
+      this.#records.giveUp(slot, idOf(leadership));
       await leadership.release().catch(() => undefined);
     };
     if (stuck.length === 0) return await release();

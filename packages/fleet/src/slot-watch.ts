@@ -101,7 +101,7 @@ export class SlotWatch {
   }
 
   async #fateOf(slot: number, id: string): Promise<ReturnType<typeof fateOf> | undefined> {
-    if (this.#records.givenUp.includes(id)) return "over";
+    if (this.#records.hasGivenUp(slot, id)) return "over";
     try {
       return fateOf(id, await this.#records.readMember(slot));
     } catch (error) {

@@ -191,6 +191,21 @@ test("run is refused beside a task of an earlier run, until that task has settle
   expect(settle).toHaveLength(1);
 });
 
+test("a second run in a process gets its shards although the store lost the release of the first", async () => {
+  const world = await started(["a"], { shards: numbered(3) });
+  const { fleet, connection, store } = named(world, "a");
+  fleet.on("shardStopped", () => {
+    if (world.holders().size === 0) connection.cutUntilMs = world.nowMs() + 45_000;
+  });
+  named(world, "a").stop();
+  await world.until(() => named(world, "a").isDone, 120_000);
+  const begun: string[] = [];
+  const again = new Fleet({ store, fleet: "f", memberId: "a", logger: false, shards: numbered(3) });
+  void again.run(({ name }) => new Promise<void>(() => void begun.push(name)));
+  await world.until(() => begun.length === 3);
+  expect(begun.toSorted()).toEqual(["0", "1", "2"]);
+});
+
 test("an outage shorter than the lease costs nothing; a long one costs each shard one start", async () => {
   const world = await started(["a", "b", "c"]);
   for (const { connection } of world.processes) connection.cutUntilMs = world.nowMs() + 5_000;
