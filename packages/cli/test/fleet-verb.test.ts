@@ -75,6 +75,17 @@ test("reset makes a new plan after a lease", async () => {
   expect(one.shards).toHaveLength(3);
 });
 
+test("a reset that is interrupted says that nothing is granted, and so does status, by exit code 3", async () => {
+  const one = member("host-1");
+  await command.clock.advance(20_000);
+  one.on("left", () => command.stop.abort());
+  const ran = await command.run("fleet", "reset", "orders", "--yes");
+  expect(ran).toMatchObject({ exitCode: 75, stderr: expect.stringContaining("until you run reset again") as string });
+  await command.clock.advance(60_000);
+  const status = await command.run("fleet", "status", "orders");
+  expect(status).toMatchObject({ exitCode: 3, stdout: expect.stringContaining("a reset is not over") as string });
+});
+
 test.for([
   [["status"], 64, "missing required argument 'fleet'"],
   [["state", "orders"], 64, "Allowed choices are status, release, evict, reset"],

@@ -36,6 +36,8 @@ interface Office {
   failures: number;
   /** Since when the lists of the members differ. */
   differMs: number | undefined;
+  /** Since when the plan is being reset. */
+  resetMs: number | undefined;
 }
 
 export class Coordinator {
@@ -97,6 +99,7 @@ export class Coordinator {
       revisedMs: -Infinity,
       failures: 0,
       differMs: undefined,
+      resetMs: undefined,
     };
     this.#stored = undefined;
     this.#isBusy = true;
@@ -145,6 +148,7 @@ export class Coordinator {
     const isNew = nowMs - office.sinceMs < timing.leaseDurationMs + timing.renewIntervalMs;
     const { seen, isSuspicious, leaseMs } = await office.watch.look(isNew);
     const { plan: old, version } = await this.#plan(seen, known);
+    this.#reporter.problem("reset", this.#unfinished(office, old, nowMs));
     office.crowd.note(seen, version === undefined ? undefined : old, nowMs);
     await this.#refreshList(old);
     const crowd = office.crowd.at(nowMs);
@@ -211,6 +215,14 @@ export class Coordinator {
     if (differMs === undefined || clock.monotonicMs() - differMs < limitMs) return undefined;
     const seconds = Math.round(limitMs / 1_000);
     return `Members of '${names.fleet}' have had different lists of shards for ${seconds} s. The shards stay as they are until all have the same list.`;
+  }
+
+  /** Says that a reset has lasted for longer than it takes. It was interrupted, then. */
+  #unfinished(office: Office, { isResetting, leaseMs }: Plan, nowMs: number): string | undefined {
+    const { names, timing } = this.#settings;
+    office.resetMs = isResetting ? (office.resetMs ?? nowMs) : undefined;
+    if (office.resetMs === undefined || nowMs - office.resetMs <= leaseMs + timing.renewIntervalMs) return undefined;
+    return `A reset of '${names.fleet}' was not finished. Nobody is granted a shard until you reset the fleet again.`;
   }
 
   async #swap(office: Office, next: Revision, version: string | undefined, nowMs: number): Promise<void> {

@@ -6,8 +6,8 @@ import type { FleetEvents } from "./fleet-events.ts";
 import type { FleetSettings } from "./fleet-options.ts";
 import type { GivenBack } from "./revise.ts";
 
-/** The kinds of problems: the answer of the function `shards`, lists that differ, and a plan that is full. */
-type ProblemKind = "answer" | "lists" | "room";
+/** The kinds of problems: the answer of the function `shards`, lists that differ, a plan that is full, and a reset that was interrupted. */
+type ProblemKind = "answer" | "lists" | "room" | "reset";
 
 export class FleetReporter {
   readonly listeners: Listeners<FleetEvents>;

@@ -51,7 +51,7 @@ async function tell(records: FleetRecords, revision: number): Promise<true> {
 
 /**
  * Makes a new plan in place of one that was deleted, restored or damaged. All sessions end, and no member is granted a shard until
- * the longest lease has passed. If it is interrupted, repeat it. Returns the revision of the new plan.
+ * the longest lease has passed. If it is interrupted, nothing is granted until it is repeated. Returns the revision of the new plan.
  * @throws {ConfigurationError | UnsupportedError} at once for bad input.
  * @throws {StoreError} if a request fails. {ForeignRecordError} if the plan's record is none of ours.
  */

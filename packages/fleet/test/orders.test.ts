@@ -2,14 +2,15 @@
 
 import { MemoryLeaseStore } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { readFleet, releaseShard, resetFleet } from "../src/index.ts";
+import { readFleet, releaseShard, resetFleet, type FleetOptions } from "../src/index.ts";
 import { World, type Process } from "./world/world.ts";
 
 const LEASE_MS = 9_000;
 const SHARDS = ["0", "1", "2", "3", "4", "5"];
 
-async function started(names: readonly string[]): Promise<World> {
-  const world = new World(21, { shards: SHARDS, storeClock: true, fleet: { leaseDurationMs: LEASE_MS, settleMs: 5_000 } });
+async function started(names: readonly string[], options: Partial<FleetOptions> = {}): Promise<World> {
+  const fleet = { leaseDurationMs: LEASE_MS, settleMs: 5_000, ...options };
+  const world = new World(21, { shards: SHARDS, storeClock: true, fleet });
   for (const name of names) world.start(name);
   await world.until(() => world.problem() === undefined);
   world.starts = 0;
@@ -91,8 +92,11 @@ test.for(["deleted", "damaged", "kept"])(
   },
 );
 
-test("during a reset no shard is granted, and a second run ends it", async () => {
-  const world = await started(["a", "b"]);
+test("a reset that was interrupted grants nothing and is logged, until a second one ends it", async () => {
+  const problems: string[] = [];
+  const nothing = (): void => undefined;
+  const error = (text: string): void => void problems.push(text);
+  const world = await started(["a", "b"], { logger: { debug: nothing, info: nothing, warn: nothing, error } });
   const [operator] = world.processes as [Process];
   const interrupted = new AbortController();
   const first = resetFleet(operator.store, "f", { signal: interrupted.signal });
@@ -100,8 +104,12 @@ test("during a reset no shard is granted, and a second run ends it", async () =>
   await world.until(() => world.holders().size === 0);
   interrupted.abort(new Error("interrupted"));
   await expect(first).rejects.toThrow("interrupted");
+  problems.length = 0;
+  await world.advance(25_000);
+  expect(problems).toEqual([]);
   await world.advance(60_000);
   expect(world.starts).toBe(0);
+  expect(problems).toEqual([expect.stringContaining("until you reset the fleet again")]);
   expect(await world.clock.runUntil(readFleet(operator.store, "f"))).toMatchObject({ isResetting: true });
   await ordered(world, resetFleet(operator.store, "f"));
   await world.until(() => world.problem() === undefined);

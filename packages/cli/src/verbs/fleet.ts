@@ -7,6 +7,7 @@ import { EXIT } from "../exit-codes.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import type { ProcessEnvironment } from "../process-environment.ts";
 import { table } from "../table.ts";
+import { teller } from "../tell.ts";
 import { clipped, printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
@@ -39,7 +40,7 @@ export const verb: Verb = {
       .addHelpText(
         "after",
         `
-status FLEET           who holds which shard; exit code 3 if a shard has no holder
+status FLEET           who holds which shard; exit code 3 if a shard has no holder, or a reset is not over
 release FLEET SHARD    hand one shard to another member; with one member its task begins anew
 evict FLEET MEMBER     end a member's session; its shards move after the lease, and its process joins again
 reset FLEET            make a new plan after the plan was deleted or restored; it takes a lease, and no task runs meanwhile`,
@@ -66,7 +67,7 @@ async function status({ command, environment, store, fleet }: Order): Promise<nu
   const found = await read(store, fleet);
   const json = command.opts<{ readonly json?: true }>().json === true;
   environment.stdout.write(json ? `${JSON.stringify(found)}\n` : textOf(found));
-  return found.shards.some(({ memberId }) => memberId === undefined) ? EXIT.nobodyLeads : EXIT.done;
+  return found.isResetting || found.shards.some(({ memberId }) => memberId === undefined) ? EXIT.nobodyLeads : EXIT.done;
 }
 
 async function release({ command, environment, store, fleet, target }: Order): Promise<number> {
@@ -99,7 +100,12 @@ async function reset({ command, environment, store, fleet }: Order): Promise<num
   const { revision, members } = await read(store, fleet).catch(() => ({ revision: undefined, members: [] }));
   environment.stderr.write(`${printable(fleet)}: revision ${revision ?? "unknown"}, ${members.length} members\n`);
   await confirm(command, environment, "End all sessions, and make a new plan? No task runs for a lease.");
-  const done = await resetFleet(store, fleet, { signal: environment.untilStopped() });
+  const stopped = environment.untilStopped();
+  const done = await resetFleet(store, fleet, { signal: stopped }).catch(async (error: unknown) => {
+    const isBegun = stopped.aborted || (await read(store, fleet).catch(() => undefined))?.isResetting;
+    if (isBegun) teller(environment)("nothing is granted until you run reset again.");
+    throw stopped.aborted ? new CommandError(EXIT.notElected, "the reset was interrupted.") : error;
+  });
   printResult(command, environment, `the plan is new, from revision ${done.revision}. Members join it by themselves.`, done);
   return EXIT.done;
 }
@@ -126,7 +132,7 @@ function textOf({ fleet, revision, coordinator, fenced, isResetting, members, sh
     `revision ${revision}`,
     coordinator === undefined ? "no coordinator" : `coordinator ${printable(coordinator)}`,
     fenced ? "fenced" : "not fenced",
-    isResetting ? "a reset is under way" : "",
+    isResetting ? "a reset is not over (nothing is granted; if it was interrupted, run reset again)" : "",
   ];
   const memberRows = members.map(({ memberId, state, isStopping, shards: count, ageMs, election }) => [
     clipped(printable(memberId)),
