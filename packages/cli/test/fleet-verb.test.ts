@@ -1,5 +1,5 @@
 import { Fleet } from "@leasehold/fleet";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 
 let command: CapturedCommand;
@@ -28,6 +28,24 @@ test("status prints the members and the shards, and ends with 3 while a shard ha
   await command.clock.advance(60_000);
   expect(await command.run("fleet", "status", "orders")).toMatchObject({ exitCode: 3 });
 });
+
+test.for([
+  ["has expired", "expired", 3, "lost"],
+  ["was ended", "ending", 3, "lost"],
+  ["is unknown", "unknown", 4, "unknown"],
+] as const)(
+  "status tells that a shard has no holder known if the session of its member %s",
+  async ([, state, exitCode, shown]) => {
+    member("host-1");
+    await command.clock.advance(20_000);
+    const list = command.store.list.bind(command.store);
+    vi.spyOn(command.store, "list").mockImplementation(async function* (...limits) {
+      for await (const one of list(...limits)) yield one.state === "held" ? { ...one, state } : one;
+    });
+    const ran = await command.run("fleet", "status", "orders");
+    expect(ran).toMatchObject({ exitCode, stdout: expect.stringMatching(new RegExp(`\\n0 +${shown} `)) as string });
+  },
+);
 
 test("release asks, and moves one shard to another member", async () => {
   const members = [member("host-1"), member("host-2")];

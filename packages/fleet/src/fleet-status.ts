@@ -1,6 +1,6 @@
 // A fleet as a reader finds it: its members, and the state of each shard.
 
-import type { LeaseStore } from "@leasehold/core";
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
 import { DEFAULT_REQUEST_TIMEOUT_MS, sharedClock, type Clock } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
 import { storeOf } from "./fleet-options.ts";
@@ -26,14 +26,16 @@ export interface MemberStatus {
 
 /**
  * One shard of a fleet.
- * - `held`: the plan gives it to a member, which may have lost it since.
+ * - `held`: the plan gives it to a member, whose session is held.
  * - `leaving`: its member is asked to hand it over.
+ * - `lost`: the session of its member has expired, was ended, or is over.
+ * - `unknown`: its member's state is unknown.
  * - `failing`: free after failures; it rests, or waits for another member.
  * - `free`: no member has it.
  */
 export interface ShardStatus {
   readonly name: string;
-  readonly state: "held" | "leaving" | "failing" | "free";
+  readonly state: "held" | "leaving" | "lost" | "unknown" | "failing" | "free";
   readonly memberId?: string | undefined;
   /** The fencing term; absent while no member has it. */
   readonly term?: number | undefined;
@@ -68,21 +70,27 @@ export async function readFleet(store: LeaseStore, fleet: string): Promise<Fleet
     records.listMembers(),
   ]);
   const plan = stored?.plan;
-  const labels = new Map<number, string>();
+  const owners = new Map<number, Owner>();
   const members: MemberStatus[] = [];
   for (const [slot, { election, state, term, holder = "", value, ageMs }] of listed) {
     const report = decodeReport(value);
     const named = plan?.members.get(slot);
     const memberId = report?.name ?? holder;
-    if (named && isSession(named, { term, state, report })) labels.set(slot, memberId);
+    if (named && isSession(named, { term, state, report })) owners.set(slot, { memberId, state });
     if (state === "vacant") continue;
     const shards = named?.term === term ? countOf(plan, slot) : 0;
     members.push({ election, memberId, state, term, isStopping: report?.stopping === true, shards, ageMs: ageMs?.[0] ?? 0 });
   }
-  const shards = [...(plan?.shards ?? [])].map(([name, entry]) => shardStatus(name, entry, labels));
+  const shards = [...(plan?.shards ?? [])].map(([name, entry]) => shardStatus(name, entry, owners));
   const coordinator = head?.state === "vacant" || head?.state === "expired" ? undefined : head?.holder;
   const { revision = 0, fenced = false, isResetting } = plan ?? {};
   return { fleet, revision, coordinator, fenced, isResetting: isResetting === true, members, shards };
+}
+
+/** The session to which the plan gives a shard. */
+interface Owner {
+  readonly memberId: string;
+  readonly state: LeaseSnapshot["state"];
 }
 
 /** Opens the records of a fleet for a process that is no member. */
@@ -98,7 +106,14 @@ function countOf(plan: Plan | undefined, slot: number): number {
   return [...(plan?.shards.values() ?? [])].filter((entry) => entry.slot === slot).length;
 }
 
-function shardStatus(name: string, { slot, since, leaving, fails }: Entry, labels: ReadonlyMap<number, string>): ShardStatus {
+function shardStatus(name: string, { slot, since, leaving, fails }: Entry, owners: ReadonlyMap<number, Owner>): ShardStatus {
   if (slot === undefined) return { name, state: fails > 0 ? "failing" : "free", failures: fails };
-  return { name, state: leaving ? "leaving" : "held", memberId: labels.get(slot), term: since, failures: fails };
+  const owner = owners.get(slot);
+  return { name, state: stateOf(owner, leaving), memberId: owner?.memberId, term: since, failures: fails };
+}
+
+function stateOf(owner: Owner | undefined, leaving: boolean): ShardStatus["state"] {
+  if (owner?.state === "unknown") return "unknown";
+  if (owner?.state !== "held") return "lost";
+  return leaving ? "leaving" : "held";
 }

@@ -265,7 +265,9 @@ test("in a rolling deploy to a longer list the shards change once all members ha
 
 test("a reader sees members and shards", async () => {
   const world = await started(["a", "b"], { shards: numbered(3) });
-  const status = await world.clock.runUntil(readFleet(named(world, "a").store, "f"));
+  // Its store has seen the members before, and so knows their states.
+  const { store } = world.processes.find(({ fleet }) => fleet.isCoordinator)!;
+  const status = await world.clock.runUntil(readFleet(store, "f"));
   expect(status).toMatchObject({ fleet: "f", fenced: true });
   expect(status.coordinator).toMatch(/^[ab]$/);
   expect(new Map(status.members.map(({ memberId, shards }) => [memberId, shards]))).toEqual(world.counts());

@@ -1,4 +1,4 @@
-import type { FleetStatus, MemberStatus } from "@leasehold/fleet";
+import type { FleetStatus, MemberStatus, ShardStatus } from "@leasehold/fleet";
 import { Argument, type Command } from "commander";
 import { checkCanAsk, confirm, printResult } from "../admin-command.ts";
 import { CommandError } from "../command-error.ts";
@@ -40,7 +40,7 @@ export const verb: Verb = {
       .addHelpText(
         "after",
         `
-status FLEET           who holds which shard; exit code 3 if a shard has no holder, or a reset is not over
+status FLEET           who holds which shard; exit code 3 if a shard has no holder or a reset is not over, 4 if a look cannot tell
 release FLEET SHARD    hand one shard to another member; with one member its task begins anew
 evict FLEET MEMBER     end a member's session; its shards move after the lease, and its process joins again
 reset FLEET            make a new plan after the plan was deleted or restored; it takes a lease, and no task runs meanwhile`,
@@ -67,7 +67,10 @@ async function status({ command, environment, store, fleet }: Order): Promise<nu
   const found = await read(store, fleet);
   const json = command.opts<{ readonly json?: true }>().json === true;
   environment.stdout.write(json ? `${JSON.stringify(found)}\n` : textOf(found));
-  return found.isResetting || found.shards.some(({ memberId }) => memberId === undefined) ? EXIT.nobodyLeads : EXIT.done;
+  const has = (...states: ReadonlyArray<ShardStatus["state"]>): boolean =>
+    found.shards.some(({ state }) => states.includes(state));
+  if (found.isResetting || found.members.length === 0 || has("lost", "failing", "free")) return EXIT.nobodyLeads;
+  return has("unknown") ? EXIT.unknown : EXIT.done;
 }
 
 async function release({ command, environment, store, fleet, target }: Order): Promise<number> {
