@@ -93,6 +93,20 @@ test("reset makes a new plan after a lease", async () => {
   expect(one.shards).toHaveLength(3);
 });
 
+test("reset refuses a store that cannot be read, before it asks or writes, and not a plan that is damaged", async () => {
+  member("host-1");
+  await command.clock.advance(20_000);
+  command.answer = true;
+  const works = command.failsWith("STORE_DENIED");
+  const refused = await command.run("fleet", "reset", "orders");
+  expect(refused).toMatchObject({ exitCode: 69, stderr: expect.stringContaining("STORE_DENIED of old") as string });
+  expect(command.questions).toEqual([]);
+  works();
+  await command.lead("fleet/damaged/plan", "host-1", "{}");
+  const ran = await command.run("fleet", "reset", "damaged");
+  expect(ran).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^damaged: The plan has version/) as string });
+});
+
 test("a reset that is interrupted says that nothing is granted, and so does status, by exit code 3", async () => {
   const one = member("host-1");
   await command.clock.advance(20_000);
@@ -112,6 +126,7 @@ test.for([
   [["evict", "orders", "host-1"], 64, "give --yes"],
   [["status", "a/b"], 78, "has a slash"],
   [["status", "order"], 3, "the fleet 'order' has had no member in this store; is that its name?"],
+  [["reset", "order", "--yes"], 78, "no record of a fleet 'order'; is that its name?"],
   [["release", "orders", "9", "--yes"], 3, "the fleet 'orders' has no shard '9'"],
   [["evict", "orders", "host-9", "--yes"], 3, "the fleet 'orders' has no member 'host-9'"],
 ] as Array<[string[], number, string]>)("fleet %o ends with %i", async ([args, exitCode, message]) => {

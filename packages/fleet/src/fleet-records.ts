@@ -158,14 +158,15 @@ export class FleetRecords {
     return { revision: found?.record?.term ?? found?.lostTerm ?? 0, version: found?.version, leaseMs };
   }
 
-  /** Returns the highest revision or term of a shard that any record shows. */
-  async highestTerm(): Promise<number> {
+  /** Returns the highest revision or term of a shard that any record but the plan shows; `undefined` if there is no such record. */
+  async highestTerm(): Promise<number | undefined> {
     const { store, names, timeoutMs } = this.#options;
-    const slots = [...(await this.listMembers()).values()];
+    const terms = [...(await this.listMembers()).values()].map(({ value }) => decodeReport(value)?.applied ?? 0);
+    if (this.told > 0) terms.push(this.told);
     const head = await store.read(names.head, { timeoutMs });
-    const terms = [this.told, decodeHead(head?.value).revision, ...slots.map(({ value }) => decodeReport(value)?.applied ?? 0)];
+    if (head) terms.push(decodeHead(head.value).revision);
     for await (const shard of store.list(names.shards, { timeoutMs })) if (shard.state !== "foreign") terms.push(shard.term);
-    return Math.max(...terms);
+    return terms.length === 0 ? undefined : Math.max(...terms);
   }
 
   #record(term: number, termId: string | null, value?: string): LeaseRecord {

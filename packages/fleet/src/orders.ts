@@ -52,7 +52,7 @@ async function tell(records: FleetRecords, revision: number): Promise<true> {
 /**
  * Makes a new plan in place of one that was deleted, restored or damaged. All sessions end, and no member is granted a shard until
  * the longest lease has passed. If it is interrupted, nothing is granted until it is repeated. Returns the revision of the new plan.
- * @throws {ConfigurationError | UnsupportedError} at once for bad input.
+ * @throws {ConfigurationError | UnsupportedError} at once for bad input, and if the store has no record of the fleet.
  * @throws {StoreError} if a request fails. {ForeignRecordError} if the plan's record is none of ours.
  */
 export async function resetFleet(
@@ -63,8 +63,11 @@ export async function resetFleet(
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw new ConfigurationError("signal must be an AbortSignal.");
   const { records, names, clock } = openFleet(store, fleet);
   const { revision, version, leaseMs } = await records.readMark();
-  // A mark that grants nothing. No term of the fleet's is as high.
-  const highest = Math.max(revision, await records.highestTerm(), Math.floor(clock.wallMs() / 1_000));
+  const shown = await records.highestTerm();
+  if (version === undefined && shown === undefined)
+    throw new ConfigurationError(`The store has no record of a fleet '${fleet}'; is that its name?`);
+  // No term of the fleet's is as high.
+  const highest = Math.max(revision, shown ?? 0, Math.floor(clock.wallMs() / 1_000));
   const plan: Plan = { revision: highest + 1, leaseMs, fenced: false, members: new Map(), shards: new Map() };
   // A mark that grants nothing.
   if (!(await records.writePlan({ ...plan, isResetting: true }, version))) throw wroteFirst(fleet);

@@ -116,6 +116,13 @@ test("a reset that was interrupted grants nothing and is logged, until a second 
   expect(world.violations).toEqual([]);
 });
 
+test("a reset refuses a fleet of which the store has no record, and makes none", async () => {
+  const world = await started(["a"]);
+  const [operator] = world.processes as [Process];
+  await expect(ordered(world, resetFleet(operator.store, "typo"))).rejects.toThrow("no record of a fleet 'typo'");
+  expect([...world.names].filter((name) => name.startsWith("fleet/typo/"))).toEqual([]);
+});
+
 test("orders refuse bad input before any request", async () => {
   const store = new MemoryLeaseStore();
   await expect(releaseShard(store, "a/b", "3", { ifTerm: 1 })).rejects.toThrow("has a slash");

@@ -1,3 +1,4 @@
+import { isLeaseholdError } from "@leasehold/core";
 import type { FleetStatus, MemberStatus, ShardStatus } from "@leasehold/fleet";
 import { Argument, type Command } from "commander";
 import { checkCanAsk, confirm, printResult } from "../admin-command.ts";
@@ -99,13 +100,20 @@ async function evict({ command, environment, store, fleet, target }: Order): Pro
 }
 
 async function reset({ command, environment, store, fleet }: Order): Promise<number> {
-  const { resetFleet } = await import("@leasehold/fleet");
-  const { revision, members } = await read(store, fleet).catch(() => ({ revision: undefined, members: [] }));
-  environment.stderr.write(`${printable(fleet)}: revision ${revision ?? "unknown"}, ${members.length} members\n`);
+  const { readFleet, resetFleet } = await import("@leasehold/fleet");
+  const shown = await readFleet(store, fleet).then(
+    ({ revision, members }) => `revision ${revision}, ${members.length} members`,
+    (error: unknown) => {
+      // A damaged plan is what a reset is for. Any failure of the store has a code.
+      if (isLeaseholdError(error)) throw error;
+      return (error as Error).message;
+    },
+  );
+  environment.stderr.write(`${printable(fleet)}: ${printable(shown)}\n`);
   await confirm(command, environment, "End all sessions, and make a new plan? No task runs for a lease.");
   const stopped = environment.untilStopped();
   const done = await resetFleet(store, fleet, { signal: stopped }).catch(async (error: unknown) => {
-    const isBegun = stopped.aborted || (await read(store, fleet).catch(() => undefined))?.isResetting;
+    const isBegun = stopped.aborted || (await readFleet(store, fleet).catch(() => undefined))?.isResetting;
     if (isBegun) teller(environment)("nothing is granted until you run reset again.");
     throw stopped.aborted ? new CommandError(EXIT.notElected, "the reset was interrupted.") : error;
   });
