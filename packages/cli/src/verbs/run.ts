@@ -34,7 +34,7 @@ interface Options {
 
 /** The options that only a member of a fleet has, and those that it has not. */
 const OF_FLEETS = ["shards", "atMost", "maxShards", "priority"] as const;
-const NOT_OF_FLEETS = ["election", "occurrence", "restart", "http", "wait", "value"];
+const NOT_OF_FLEETS = ["election", "occurrence", "restart", "http", "wait", "value", "lostExitCode", "conflictExitCode"];
 /** A command starts for each shard, so the last member that lives must not start all of them. */
 const MAX_SHARDS = 16;
 
@@ -50,7 +50,7 @@ export const verb: Verb = {
       )
       .option("--signal <name>", "what the command gets when leadership is lost", parseSignal, "SIGTERM")
       .addOption(new Option("--restart <when>", "campaign again").choices(["never", "on-loss", "always"]).default("never"))
-      .option("--lease <duration>", "how long rivals wait after the last renewal (default: 15s)", parseDuration)
+      .option("--lease <duration>", "how long rivals wait after the last renewal (default: 15s; 30s for --fleet)", parseDuration)
       .option("--id <name>", "this candidate, for people (default: <host>-<pid>-<random>)")
       .option("--value <text>", "what others read while this candidate leads")
       .option("--stall <duration>", "give up if POST /checkpoint stays away for so long", parseDuration)
