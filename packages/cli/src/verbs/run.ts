@@ -78,7 +78,13 @@ export const verb: Verb = {
       .option("--max-shards <count>", `the most shards of this member, for --fleet (default: ${MAX_SHARDS})`, parseCount)
       .option("--priority <number>", "the members of the highest priority get all that they take, for --fleet", parseWhole)
       .argument("<command...>", "the command and its arguments, after --")
-      .passThroughOptions();
+      .passThroughOptions()
+      .addHelpText(
+        "after",
+        `
+A stop of a member of a fleet takes up to half a lease plus --grace, because its shards are handed over first. A second signal
+goes to all commands at once. Give the supervisor 60 s, or take a shorter --lease: docker stop gives only 10 s.`,
+      );
   },
   async act(command, environment) {
     if (process.platform === "win32") {
