@@ -13,3 +13,9 @@ test("terms rise, leases do not overlap, acknowledged writes stay, broken terms 
   }
   for (const [what, times] of Object.entries(total)) expect(times, what).toBeGreaterThan(SEEDS / 10);
 });
+
+test("a run that loses messages does not lose those of an election's first write, which needs all five emptied members", async () => {
+  const { violation } = await playQuorum(2_307);
+
+  expect(violation).toBeUndefined();
+});
