@@ -118,6 +118,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return this.#term?.leadership.isValid() === true;
   }
 
+  /** The leader at the last poll, which may be this candidate; undefined if nobody led, or before the first poll. */
   get leader(): Leader | undefined {
     return this.#announcements.leader;
   }

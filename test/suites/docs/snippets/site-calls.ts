@@ -24,6 +24,7 @@ export async function asks(): Promise<void> {
   const leading = elector.run(undefined, { stopOn: ["SIGTERM"] });
   setInterval(() => {
     if (elector.isLeader) void refreshCache();
+    else console.log(`${elector.leader?.candidateId ?? "nobody"} leads`);
   }, 10_000);
   await leading;
 }
