@@ -53,7 +53,10 @@ function plainOf(text: string): string {
   return text
     .replaceAll(/\{@link (\S+?)\}/g, "`$1`")
     .replaceAll(/\{@link \S+? ([^}]+)\}/g, "$1")
+    .replaceAll(/(\{\w+Error\})\s(?=\{\w+Error\})/g, "$1 or ")
     .replaceAll(/@throws \{([^}]+)\}/g, "\nThrows `$1`")
+    .replaceAll(/(?<= or )\{(\w+Error)\}/g, "`$1`")
+    .replaceAll(/\{(\w+Error)\}/g, "Throws `$1`")
     .replaceAll(/@throws\b/g, "\nThrows")
     .replaceAll(/@defaultValue\b/g, "Default:")
     .replaceAll(/@returns?\b/g, "\nReturns")

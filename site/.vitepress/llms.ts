@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { DefaultTheme, SiteConfig } from "vitepress";
+import { servedText } from "./repository-links.ts";
 
 /** The pages of the small file, for a model with little room: what is needed to choose a store, a call and a fence. */
 const SMALL = ["start.md", "concepts.md", "which-call.md", "stores.md", "production.md", "errors.md"];
@@ -18,7 +19,7 @@ export async function writeForModels({ pages, rewrites, srcDir, outDir, site }: 
     pages.map(async (source): Promise<Page> => {
       const path = rewrites.map[source] ?? source;
       const text = (await readFile(join(srcDir, source), "utf8")).replace(/^---\n[\s\S]*?\n---\n/, "").trim();
-      return { path, title: /^# (.+)$/m.exec(text)?.[1] ?? path, text };
+      return { path, title: /^# (.+)$/m.exec(text)?.[1] ?? path, text: servedText(text, source, site.base) };
     }),
   );
   const written = all.filter(({ path }) => path !== "index.md").toSorted((one, other) => one.path.localeCompare(other.path));

@@ -21,6 +21,27 @@ export function repositoryLinks(md: MarkdownRenderer): void {
 }
 
 /**
+ * Returns a page as Markdown whose links lead to the Markdown of the site's pages, or to the repository. Code stays as it is.
+ * @param from the path of the page in the repository
+ * @param base the path of the site on its host, which ends with a slash
+ */
+export function servedText(text: string, from: string, base: string): string {
+  const parts = text.split(/(```[\s\S]*?```|`[^`]*`)/);
+  return parts
+    .map((part, at) =>
+      at % 2 === 1 ? part : part.replaceAll(/(?<=\]\()[^)\s]+(?=\))/g, (href) => servedTarget(href, from, base)),
+    )
+    .join("");
+}
+
+function servedTarget(href: string, from: string, base: string): string {
+  const target = targetOf(href, from);
+  if (/^(?:[a-z]+:|#)/.test(target)) return target;
+  const { pathname, hash } = new URL(target, `file:///${from}`);
+  return `${base}${pathname.slice(1).replace(/(?:\.md)?$/, ".md")}${hash}`;
+}
+
+/**
  * Returns where a link of a page leads on the site.
  * @param from the path of the page in the repository
  */

@@ -4,7 +4,7 @@ import { LeaseholdError, type LeaseholdErrorCode } from "@leasehold/core";
 import { describe, expect, it } from "vitest";
 import { doorsOf } from "../../test/programs/api/report.ts";
 import { apiPage } from "../.vitepress/api-pages.ts";
-import { targetOf } from "../.vitepress/repository-links.ts";
+import { servedText, targetOf } from "../.vitepress/repository-links.ts";
 
 const root = new URL("../../", import.meta.url);
 const pages = new URL("../pages/", import.meta.url);
@@ -55,7 +55,8 @@ describe("the pages of the site", () => {
     );
     expect(page).toMatch(/^### ElectorOptions\n[\s\S]*?\| `startup\?: "fail-fast" \\\| "patient"` \| \S/m);
     const outsideOfCode = page.replaceAll(/```[\s\S]*?```|`[^`]*`/g, "");
-    expect(outsideOfCode).not.toMatch(/<|\{\{|@(?:throws|returns?|param|defaultValue)\b/);
+    expect(page).toContain("Throws `ConfigurationError` or `UnsupportedError` for a call");
+    expect(outsideOfCode).not.toMatch(/\{\w+Error\}|<|\{\{|@(?:throws|returns?|param|defaultValue)\b/);
   });
 
   it("have at most 150 lines each", async () => {
@@ -81,4 +82,18 @@ describe("a link of a page", () => {
     { href: "/concepts", page: "site/pages/start.md", target: "/concepts" },
     { href: "https://example.com/x.md", page: "docs/recipes.md", target: "https://example.com/x.md" },
   ])("to $href from $page leads to $target", ({ href, page, target }) => expect(targetOf(href, page)).toBe(target));
+
+  it.each([
+    { text: "[`code`](../site/pages/errors.md#fenced)", page: "docs/recipes.md", served: "[`code`](/base/errors.md#fenced)" },
+    { text: "[x](timing.md)", page: "docs/recipes.md", served: "[x](/base/docs/timing.md)" },
+    { text: "[x](/packages/sql/orms#knex)", page: "site/pages/start.md", served: "[x](/base/packages/sql/orms.md#knex)" },
+    { text: "[x](#here), `a[0](timing.md)`", page: "docs/recipes.md", served: "[x](#here), `a[0](timing.md)`" },
+    {
+      text: "[x](../LICENSE)",
+      page: "docs/recipes.md",
+      served: "[x](https://github.com/leasehold/leasehold/blob/main/LICENSE)",
+    },
+  ])("is served in Markdown: $text of $page", ({ text: page, page: from, served }) =>
+    expect(servedText(page, from, "/base/")).toBe(served),
+  );
 });
