@@ -33,7 +33,14 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       item("Going to production", "/production"),
       item("Operating", "/docs/operating"),
       item("Fleets and shards", "/docs/fleet"),
-      item("Infrastructure", "/docs/infrastructure"),
+      {
+        ...item("Infrastructure", "/docs/infrastructure"),
+        items: [
+          item("AWS: ECS, Lambda", "/infra/aws/README"),
+          item("Azure", "/infra/azure/README"),
+          item("Google Cloud", "/infra/gcp/README"),
+        ],
+      },
       item("Metric lines", "/docs/metric-lines"),
     ],
   },
