@@ -172,7 +172,7 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
         // The filter comes before the terms.
         await tab.page.keyboard.press("Tab");
         await tab.page.keyboard.press("Tab");
-        expect(await tab.text(".told"), what).toMatch(/^Term 1: web-1, for .+, until .+ ago$/);
+        expect(await tab.text(".told"), what).toMatch(/^Term 1: web-1, for .+, until .+ ago \(released\)$/);
         await tab.page.keyboard.press("Tab");
         expect(await tab.text(".told"), what).toMatch(new RegExp(`^Term 2: ${long}, for .+ so far$`));
         expect(await faults(tab), what).toEqual([]);

@@ -1,7 +1,7 @@
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import { PostgresListener } from "../src/postgres/postgres-listener.ts";
-import type { PostgresPoolClient } from "../src/postgres/postgres-driver.ts";
+import { PostgresListener, type NotifyingStore } from "../src/postgres/postgres-listener.ts";
+import type { Listening, PostgresPoolClient } from "../src/postgres/postgres-driver.ts";
 import type { PostgresConnections } from "../src/postgres/postgres-pool.ts";
 
 /** A listener whose connections come at the test's command. */
@@ -13,14 +13,27 @@ class World {
   readonly doubts: number[] = [];
   /** True if the notifications of the server arrive. */
   arrive = true;
+  /** True if a notification gets a connection. */
+  hasSpare = true;
   notified = 0;
   notHeard = 0;
+  /** The callbacks of a driver that listens by itself. */
+  driver: Listening | undefined;
+  changes = 0;
   readonly #connecting: Array<PromiseWithResolvers<PostgresPoolClient>> = [];
   readonly listener: PostgresListener;
   #listeners = new Map<string, Array<(value: never) => void>>();
 
-  constructor() {
+  constructor({ listensItself = false } = {}) {
     const connections = {
+      ...(listensItself
+        ? {
+            listensItself: async (_: string, driver: Listening) => {
+              this.driver = driver;
+              return async () => undefined;
+            },
+          }
+        : {}),
       get: async () => {
         const connecting = Promise.withResolvers<PostgresPoolClient>();
         this.#connecting.push(connecting);
@@ -30,20 +43,31 @@ class World {
       discard: () => void this.given.push("up"),
       instant: () => 7,
       doubt: (instant: number) => void this.doubts.push(instant),
+      isExhausted: false,
     };
-    this.listener = new PostgresListener(connections as unknown as PostgresConnections, this.clock, {
-      notify: async () => {
-        this.notified += 1;
-        if (this.arrive) this.tell("notification", { payload: "" });
-      },
-      notHeard: () => void (this.notHeard += 1),
-    });
+    this.listener = new PostgresListener(connections as unknown as PostgresConnections, this.clock);
+    this.exhaust = () => void Object.assign(connections, { isExhausted: true });
   }
 
-  join(): ReturnType<PostgresListener["join"]> {
+  /** Makes the pool tell that a request waits for a connection. */
+  readonly exhaust: () => void;
+
+  readonly store: NotifyingStore = {
+    notify: async () => {
+      this.notified += 1;
+      if (!this.hasSpare) await new Promise(() => undefined);
+      if (!this.arrive) return;
+      this.driver?.notified("");
+      this.tell("notification", { payload: "" });
+    },
+    notHeard: () => void (this.notHeard += 1),
+  };
+
+  join(store: NotifyingStore = this.store): ReturnType<PostgresListener["join"]> {
     return this.listener.join({
       election: "e",
-      changed: () => undefined,
+      store,
+      changed: () => void (this.changes += 1),
       failed: (error) => void this.failures.push(error),
     });
   }
@@ -101,11 +125,12 @@ describe("a listener", () => {
     other.leave();
     expect(world.given).toEqual(["up"]);
 
-    // A later error of the old connection is ignored, because other watches use another one.
+    // Later events of the old connection are ignored, because other watches use another one.
     world.join();
     expect(world.connections).toBe(1);
+    world.tell("notification", { payload: "e" });
     world.tell("error", new Error("Connection terminated"));
-    expect(world.failures).toEqual([]);
+    expect([world.failures, world.changes]).toEqual([[], 0]);
     expect(world.given).toEqual(["up"]);
   });
 
@@ -161,9 +186,71 @@ describe("a listener", () => {
     const [one, other] = [world.join(), world.join()];
     world.connect();
     await Promise.all([one.listening, other.listening]);
-    world.listener.close();
+    world.listener.close(world.store);
     expect(world.failures.map(({ message }) => message)).toEqual(["The store was closed.", "The store was closed."]);
     expect(world.given).toEqual(["up"]);
+  });
+
+  test("does not warn if its notification came while the event loop was blocked", async () => {
+    const world = new World();
+    world.arrive = false;
+    const { listening, leave } = world.join();
+    world.connect();
+    await world.clock.advance(0);
+    // After a blocked event loop, timers run first. Node reads what has come after them.
+    world.clock.setTimer(() => world.tell("notification", { payload: "" }), 5_000);
+    await world.clock.advance(5_000);
+    await listening;
+    expect(world.notHeard).toBe(0);
+    leave();
+  });
+
+  test("whose driver connects again before it has heard anything notifies itself again, and does not count as listening", async () => {
+    const world = new World({ listensItself: true });
+    world.arrive = false;
+    const { listening, leave } = world.join();
+    let listens = false;
+    listening.then(() => (listens = true)).catch(() => undefined);
+    await world.clock.advance(1);
+    world.driver?.resumed();
+    await world.clock.advance(1);
+    expect([world.notified, listens, world.changes]).toEqual([2, false, 0]);
+
+    world.arrive = true;
+    world.driver?.resumed();
+    await listening;
+    expect([world.notified, world.changes]).toEqual([3, 0]);
+    world.driver?.resumed();
+    expect([world.notified, world.changes]).toEqual([3, 1]);
+    leave();
+  });
+
+  test("gives its connection up after a second if the pool has none for the notification, and doubts no other", async () => {
+    const world = new World();
+    world.hasSpare = false;
+    const failure = world.join().listening.catch((error: unknown) => error);
+    world.connect();
+    await world.clock.advance(999);
+    world.exhaust();
+    expect(world.given).toEqual([]);
+    await world.clock.advance(1);
+    expect(await failure).toMatchObject({ message: expect.stringContaining("no connection to spare") as string });
+    expect([world.given, world.doubts, world.failures.length]).toEqual([["up"], [], 1]);
+  });
+
+  test("notifies itself by another store if the one that notifies is closed", async () => {
+    const world = new World();
+    const closing = Promise.withResolvers<never>();
+    const first = { notify: () => closing.promise, notHeard: () => undefined };
+    const one = world.join(first);
+    const other = world.join();
+    world.connect();
+    await world.clock.advance(1);
+    world.listener.close(first);
+    closing.reject(new Error("The store was closed."));
+    await Promise.all([one.listening, other.listening]);
+    expect([world.notified, world.failures.length, world.given]).toEqual([1, 1, []]);
+    other.leave();
   });
 
   test("that gets no connection for ten seconds fails all watches", async () => {

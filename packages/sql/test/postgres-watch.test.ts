@@ -3,6 +3,7 @@ import { EventEmitter, getEventListeners } from "node:events";
 import { Journal, systemClock, type Clock } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
+import { failureOf } from "@leasehold/test-kit/failure";
 import { PostgresDatabase } from "../src/postgres/postgres-database.ts";
 
 /** A server that answers LISTEN at the test's command, and has no lease. */
@@ -25,8 +26,9 @@ function server(clock: Clock = systemClock, { isPooler = false } = {}) {
       release: () => undefined,
     });
   };
-  const database = new PostgresDatabase({ connect, end: async () => undefined }, clock);
-  return { database, sent, listening, listener: listener.promise };
+  const pool = { connect, end: async () => undefined };
+  const database = new PostgresDatabase(pool, clock);
+  return { pool, database, sent, listening, listener: listener.promise };
 }
 
 test("a watch wakes once it is certain to be notified, and then at each change, without polls", async () => {
@@ -78,4 +80,29 @@ test("a watch through a pooler that shares connections warns once, names it, and
   expect(lines).toEqual([expect.stringMatching(/no notification came .*PgBouncer.*listen: false/)]);
   stop.abort();
   await expect(first).resolves.toEqual({ done: true, value: undefined });
+});
+
+test("stores with other tables on one pool listen on one connection, and each closes its own watches only", async () => {
+  const { pool, database, sent, listening, listener } = server();
+  const other = new PostgresDatabase(pool, systemClock, { table: "others" });
+  listening.resolve();
+  const { signal } = new AbortController();
+  const [first, second] = [database, other].map((one) => one.watch!("e", { signal })[Symbol.asyncIterator]());
+  await Promise.all([first!.next(), second!.next()]);
+  expect(sent).toEqual(["LISTEN", "SELECT"]);
+
+  const ended = failureOf(first!.next());
+  await database.close();
+  expect(await ended).toMatchObject({ message: expect.stringContaining("The store was closed.") as string });
+  const changed = second!.next();
+  (await listener).emit("notification", { payload: "e" });
+  await expect(changed).resolves.toEqual({ done: false, value: undefined });
+  await second!.return!();
+});
+
+test("a pool of one connection can listen beside the pool that sends statements, and not in its place", () => {
+  const { pool } = server();
+  const one = { ...pool, options: { max: 1 } };
+  expect(new PostgresDatabase(pool, systemClock, { listen: one }).watch).toBeDefined();
+  for (const options of [{}, { listen: one }]) expect(new PostgresDatabase(one, systemClock, options).watch).toBeUndefined();
 });

@@ -9,7 +9,7 @@ import { tablesOf, type Tables } from "../tables.ts";
 import { statement, type PostgresPoolClient } from "./postgres-driver.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
 import { postgresWarnings, SETTINGS } from "./postgres-layout.ts";
-import { CHANNEL, PostgresListener } from "./postgres-listener.ts";
+import { CHANNEL, listenerOf, type PostgresListener, type NotifyingStore } from "./postgres-listener.ts";
 import { PostgresConnections } from "./postgres-pool.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
 import { postgresMigration } from "./postgres-schema.ts";
@@ -19,6 +19,9 @@ const CREATED_MEANWHILE: ReadonlySet<string> = new Set(["23505", "42P07", "42710
 
 const CONNECTS_FOR_EVER =
   "The pool given as postgres has no connectionTimeoutMillis: a connection that a network swallows while it is made keeps its place in the pool for ever, and once all do, nobody here leads again. Give the pool connectionTimeoutMillis: 5000.";
+
+const POOL_OF_ONE =
+  "The pool given as postgres has a single connection, which LISTEN would keep from all else. Standbys poll for a release every retryPeriodMs instead of being notified; give the pool a max of 3, or the store a URL.";
 
 /** Notifies the channel of no election. */
 const NOTIFY_NOBODY = `SELECT pg_notify('${CHANNEL}', '')`;
@@ -33,9 +36,11 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   readonly #connections: PostgresConnections;
   readonly #requests: Requests<PostgresPoolClient>;
   readonly #clock: Clock;
-  /** The connections that listen, which are others if the options say so. */
-  readonly #listening: PostgresConnections;
+  /** Other stores on the same handle may use it too. */
   readonly #listener: PostgresListener;
+  readonly #notifying: NotifyingStore;
+  /** Tells why standbys cannot be notified; `undefined` if they can. */
+  readonly #cannotListen: string | undefined;
   readonly watch?: NonNullable<SqlDatabase["watch"]>;
 
   constructor(pool: unknown, clock: Clock, { listen, table }: Pick<PostgresOptions, "listen" | "table"> = {}) {
@@ -48,12 +53,15 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     this.#connections = connections;
     this.#requests = requests;
     this.#clock = clock;
-    this.#listening = listen === undefined || listen === false ? connections : new PostgresConnections(listen, tables, "listen");
-    this.#listener = new PostgresListener(this.#listening, clock, {
+    const isElsewhere = listen !== undefined && listen !== false && listen !== pool;
+    this.#listener = isElsewhere ? listenerOf(listen, "listen", clock) : listenerOf(pool, "postgres", clock, connections);
+    this.#notifying = {
       notify: (signal) => requests.use(signal, (client) => client.query(statement(NOTIFY_NOBODY))),
       notHeard: () => this.warnings.warnOnce("LEASEHOLD_WATCH_DEAF", NOT_NOTIFIED, NOT_NOTIFIED),
-    });
-    if (listen !== false && this.#listening.cannotListen === undefined)
+    };
+    const poolOfOne = !isElsewhere && connections.isSingle ? POOL_OF_ONE : undefined;
+    this.#cannotListen = this.#listener.connections.cannotListen ?? poolOfOne;
+    if (listen !== false && this.#cannotListen === undefined)
       this.watch = (election, { signal }) => this.#watch(election, signal);
   }
 
@@ -74,7 +82,8 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
 
   async *#watch(election: string, signal: AbortSignal): AsyncGenerator<void> {
     try {
-      yield* wakeUps((callbacks) => this.#listener.join({ ...callbacks, election }), signal);
+      this.#connections.checkOpen();
+      yield* wakeUps((callbacks) => this.#listener.join({ ...callbacks, election, store: this.#notifying }), signal);
     } catch (error) {
       if (!signal.aborted)
         throw toStoreError(error, { store: this.name, operation: "watch", election, writes: false }, postgresMeaning);
@@ -88,7 +97,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
       const ofServer = postgresWarnings(settingsOf((await client.query(statement(SETTINGS))).rows));
       const { boundsConnecting } = this.#connections;
       // Without a watch, either the user has asked for none, or the pool has none.
-      const cannotListen = this.watch ? undefined : this.#listening.cannotListen;
+      const cannotListen = this.watch ? undefined : this.#cannotListen;
       return [
         ...ofServer,
         ...(cannotListen === undefined ? [] : [cannotListen]),
@@ -113,7 +122,8 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   }
 
   async close(): Promise<void> {
-    this.#listener.close();
-    await Promise.all([this.#connections.close(), this.#listening.close()]);
+    this.#listener.close(this.#notifying);
+    const { connections } = this.#listener;
+    await Promise.all([this.#connections.close(), ...(connections.isOwn ? [connections.close()] : [])]);
   }
 }

@@ -1,11 +1,13 @@
 import { sleep, type Clock, type JoinedWatch, type WatchCallbacks } from "@leasehold/core/provider";
 import { statement } from "./postgres-driver.ts";
-import type { PostgresConnections } from "./postgres-pool.ts";
+import { PostgresConnections } from "./postgres-pool.ts";
 
 /** The channel of NOTIFY. The payload is the election. */
 export const CHANNEL = "leasehold";
 /** The longest wait until the server has confirmed LISTEN. */
 const LISTEN_TIMEOUT_MS = 10_000;
+/** The time in which the pool has to give a second connection, for the own notification. */
+const SPARE_WITHIN_MS = 1_000;
 /** The time in which the listener's own notification has to come. */
 const HEARD_WITHIN_MS = 5_000;
 /** The wait before a listener that hears nothing notifies itself again. */
@@ -14,6 +16,8 @@ const NOTIFY_AGAIN_MS = 60_000;
 /** The callbacks of a watch of one election: `changed` at each change, `failed` when the listening ends. */
 interface Watcher extends WatchCallbacks {
   readonly election: string;
+  /** The store of the watch. */
+  readonly store: NotifyingStore;
 }
 
 /** A connection that listens, or is about to listen. */
@@ -34,12 +38,38 @@ interface Use {
   end: (() => void) | undefined;
 }
 
-/** The means of a listener to find out whether it hears. */
-export interface OwnNotification {
+/** A store's means to find out whether its listener hears. */
+export interface NotifyingStore {
   /** Notifies the channel, on another connection than the one that listens. */
   notify(signal: AbortSignal): Promise<unknown>;
   /** Called if that notification does not come. It may be called again each minute. */
   notHeard(): void;
+}
+
+/** The pool has no connection for the listener's own notification. This says nothing about the connections that it has. */
+class NoSpareConnection extends Error {}
+
+const listeners = new WeakMap<object, PostgresListener>();
+
+/**
+ * Returns the listener of a handle. All stores on that handle share it, because each listener keeps a connection. Returns a new one
+ * for a URL, on `own` if that is given.
+ * @throws {ConfigurationError} unless it is a handle or a URL. The error names the option.
+ */
+export function listenerOf(
+  given: unknown,
+  option: "postgres" | "listen",
+  clock: Clock,
+  own?: PostgresConnections,
+): PostgresListener {
+  const isUrl = typeof given === "string";
+  const known = isUrl ? undefined : listeners.get(given as object);
+  if (known) return known;
+  // A store closes its own connections. Those of a shared listener stay open for the other stores.
+  const connections = (isUrl ? own : undefined) ?? new PostgresConnections(given, undefined, option);
+  const listener = new PostgresListener(connections, clock);
+  if (!isUrl) listeners.set(given as object, listener);
+  return listener;
 }
 
 /**
@@ -49,16 +79,14 @@ export interface OwnNotification {
  * one has come, no watch counts as listening, so that its elector polls.
  */
 export class PostgresListener {
-  readonly #connections: PostgresConnections;
+  readonly connections: PostgresConnections;
   readonly #clock: Clock;
-  readonly #own: OwnNotification;
   readonly #watchers = new Set<Watcher>();
   #listening: Listening | undefined;
 
-  constructor(connections: PostgresConnections, clock: Clock, own: OwnNotification) {
-    this.#connections = connections;
+  constructor(connections: PostgresConnections, clock: Clock) {
+    this.connections = connections;
     this.#clock = clock;
-    this.#own = own;
   }
 
   /**
@@ -71,9 +99,9 @@ export class PostgresListener {
     return { listening: this.#listening.begun, leave: () => this.#leave(watcher) };
   }
 
-  /** Ends all watches. */
-  close(): void {
-    for (const watcher of [...this.#watchers]) {
+  /** Ends all watches of a store. */
+  close(store: NotifyingStore): void {
+    for (const watcher of [...this.#watchers].filter((one) => one.store === store)) {
       watcher.failed(new Error("The store was closed."));
       this.#leave(watcher);
     }
@@ -91,11 +119,11 @@ export class PostgresListener {
       this.#listening = undefined;
       use.end?.();
     };
-    const beganAt = this.#connections.instant();
+    const beganAt = this.connections.instant();
     const fail = (error: Error): void => {
       if (use.over.signal.aborted) return;
       stop();
-      this.#connections.doubt(beganAt);
+      if (!(error instanceof NoSpareConnection)) this.connections.doubt(beganAt);
       for (const { failed } of [...this.#watchers]) failed(error);
     };
     const begun = this.#begin(use, fail).then(() => this.#untilHeard(use));
@@ -105,20 +133,42 @@ export class PostgresListener {
 
   /** Listens, and notifies the channel. */
   async #begin(use: Use, fail: (error: Error) => void): Promise<void> {
-    const { listensItself } = this.#connections;
+    const { listensItself } = this.connections;
     const beginning = listensItself ? this.#listenBy(listensItself, use) : this.#listenOnConnection(use, fail);
-    await this.#inTime(beginning.then(() => use.over.signal.aborted || this.#own.notify(use.over.signal)));
+    await this.#inTime(beginning);
+    await this.#notify(use);
   }
 
   /** Waits for the first notification. */
-  async #untilHeard({ over, heard }: Use): Promise<void> {
+  async #untilHeard(use: Use): Promise<void> {
+    const { heard } = use;
     for (;;) {
       for (const waitMs of [HEARD_WITHIN_MS, NOTIFY_AGAIN_MS]) {
         await sleep(this.#clock, waitMs, heard.signal).catch(() => undefined);
+        // After the event loop was blocked, this timer runs before Node reads a notification that has come meanwhile. A second
+        // timer lets Node read it.
+        await sleep(this.#clock, 0, heard.signal).catch(() => undefined);
         if (heard.signal.aborted) return;
-        if (waitMs === HEARD_WITHIN_MS) this.#own.notHeard();
+        if (waitMs === HEARD_WITHIN_MS) for (const store of this.#stores()) store.notHeard();
       }
-      await this.#inTime(this.#own.notify(over.signal));
+      await this.#notify(use);
+    }
+  }
+
+  #stores(): ReadonlySet<NotifyingStore> {
+    return new Set([...this.#watchers].map(({ store }) => store));
+  }
+
+  /** Notifies the channel by one of the stores. If that store is closed meanwhile, another one notifies. */
+  async #notify({ over }: Use): Promise<void> {
+    for (;;) {
+      const [store] = this.#stores();
+      if (store === undefined || over.signal.aborted) return;
+      try {
+        return await this.#inTime(store.notify(over.signal), () => this.connections.isExhausted);
+      } catch (error) {
+        if (this.#stores().has(store)) throw error;
+      }
     }
   }
 
@@ -126,7 +176,8 @@ export class PostgresListener {
   async #listenBy(listens: NonNullable<PostgresConnections["listensItself"]>, use: Use): Promise<void> {
     const stop = await listens(CHANNEL, {
       notified: (election) => this.#wake(use, (watcher) => watcher.election === election),
-      resumed: () => this.#wake(use, () => true),
+      // A driver that connects again has not necessarily heard anything. A wake-up would tell the watches that they listen.
+      resumed: () => (use.heard.signal.aborted ? this.#wake(use, () => true) : void this.#notify(use).catch(() => undefined)),
     });
     // The driver's connection may be gone already.
     use.end = () => void stop().catch(() => undefined);
@@ -135,13 +186,13 @@ export class PostgresListener {
 
   /** Sends LISTEN on a connection of the pool. */
   async #listenOnConnection(use: Use, fail: (error: Error) => void): Promise<void> {
-    const client = await this.#connections.get();
+    const client = await this.connections.get();
     if (use.over.signal.aborted) {
-      this.#connections.release(client);
+      this.connections.release(client);
       return;
     }
     // The connection has LISTEN in its state at the server, so it must not go back to the pool.
-    use.end = () => this.#connections.discard(client);
+    use.end = () => this.connections.discard(client);
     client.on("notification", ({ payload }: { readonly payload?: string }) =>
       this.#wake(use, (watcher) => watcher.election === payload),
     );
@@ -149,16 +200,25 @@ export class PostgresListener {
     await client.query(statement(`LISTEN ${CHANNEL}`));
   }
 
-  #wake({ heard }: Use, concerns: (watcher: Watcher) => boolean): void {
+  #wake({ over, heard }: Use, concerns: (watcher: Watcher) => boolean): void {
+    if (over.signal.aborted) return;
     heard.abort();
     for (const watcher of [...this.#watchers]) if (concerns(watcher)) watcher.changed();
   }
 
-  /** Rejects once LISTEN, or the own notification, has taken too long. */
-  async #inTime(answer: Promise<unknown>): Promise<void> {
+  /**
+   * Rejects once LISTEN, or the own notification, has taken too long. Rejects sooner if `lacksConnection`, because other calls may
+   * wait for the connection that listens.
+   */
+  async #inTime(answer: Promise<unknown>, lacksConnection: () => boolean = () => false): Promise<void> {
     const over = new AbortController();
     const limit = async (): Promise<never> => {
-      await sleep(this.#clock, LISTEN_TIMEOUT_MS, over.signal);
+      await sleep(this.#clock, SPARE_WITHIN_MS, over.signal);
+      if (lacksConnection())
+        throw new NoSpareConnection(
+          "The pool has no connection to spare for LISTEN: all others are in use. Give it a higher max.",
+        );
+      await sleep(this.#clock, LISTEN_TIMEOUT_MS - SPARE_WITHIN_MS, over.signal);
       throw new Error(`LISTEN got no answer within ${LISTEN_TIMEOUT_MS} ms.`);
     };
     await Promise.race([answer, limit()]).finally(() => over.abort());

@@ -31,11 +31,10 @@ const NEW_CONNECTION = "connect";
 /** The size of the store's own pool: enough for a lease call, a read beside it, the listener, and a cancellation. */
 const OWN_CONNECTIONS = 5;
 
-const POOL_OF_ONE =
-  "The pool given as postgres has a single connection, which LISTEN would keep from all else. Standbys poll for a release every retryPeriodMs instead of being notified; give the pool a max of 3, or the store a URL.";
-
-/** The settings that a pool of `pg` shows. */
+/** The settings and the state that a pool of `pg` shows. */
 interface PoolOptions {
+  /** The number of requests that wait, because each connection is in use. */
+  readonly waitingCount?: unknown;
   readonly options?: { readonly max?: unknown; readonly connectionTimeoutMillis?: unknown };
 }
 
@@ -67,10 +66,24 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     this.#trust = typeof given === "string" ? new PoolTrust() : trustOf(given as object, NEW_CONNECTION);
   }
 
-  /** Tells why standbys cannot be notified; `undefined` if they can. */
+  /** Tells why no notification can come by this driver; `undefined` if one can. */
   get cannotListen(): string | undefined {
-    if (typeof this.#given === "string") return undefined;
-    return this.#given.cannotListen ?? ((this.#given as PoolOptions).options?.max === 1 ? POOL_OF_ONE : undefined);
+    return typeof this.#given === "string" ? undefined : this.#given.cannotListen;
+  }
+
+  /** True for the store's own pool. */
+  get isOwn(): boolean {
+    return typeof this.#given === "string";
+  }
+
+  /** True for a pool of the user that shows that it has a single connection. */
+  get isSingle(): boolean {
+    return (this.#given as PoolOptions).options?.max === 1;
+  }
+
+  /** True for a pool of the user that shows that a request waits for a connection. */
+  get isExhausted(): boolean {
+    return Number((this.#given as PoolOptions).waitingCount) > 0;
   }
 
   /** The pool's own way to listen, if it has one. */
