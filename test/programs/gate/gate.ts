@@ -128,8 +128,7 @@ export class Gate {
   }
 
   async #rerun({ script, file, name }: Rerun): Promise<void> {
-    const filter =
-      name === undefined ? "" : ` --testNamePattern ${quote(`^${name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)}$`)}`;
+    const filter = name === undefined ? "" : ` --testNamePattern ${quote(patternOf(name))}`;
     const path = quote(relative(this.#root, file));
     const { exitCode, report } = await this.#vitest(`npm run ${script} -- ${path}${filter} --maxWorkers=1`);
     const title = `${relative(this.#root, file)}${name === undefined ? "" : `: ${name}`}`;
@@ -164,6 +163,11 @@ export class Gate {
     print(`== exit code ${exitCode} after ${seconds.toFixed(0)} s: ${command}`);
     return { exitCode, seconds };
   }
+}
+
+/** Returns a pattern that matches one test. A seed in its title was drawn, and the next run draws another one. */
+function patternOf(name: string): string {
+  return `^${name.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`).replaceAll(/\bseed \d+/g, String.raw`seed \d+`)}$`;
 }
 
 function quote(text: string): string {
