@@ -10,7 +10,7 @@ export async function checkCommandLine(report: Report, tarballs: readonly Tarbal
   const version = tarballs.find(({ manifest }) => manifest.name === "leasehold")?.manifest.version ?? "";
   const alone = join(temporary, "command-line");
   const installed = await report.check("command line: it is installed in an empty folder", async () => {
-    const names = ["leasehold", "@leasehold/core", "@leasehold/sql"];
+    const names = ["leasehold", "@leasehold/core", "@leasehold/fleet", "@leasehold/sql"];
     await install(alone, Object.fromEntries(names.map((name) => [name, `file:${pathOf(name)}`])));
     return true;
   });
