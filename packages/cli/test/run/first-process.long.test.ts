@@ -16,9 +16,10 @@ const isSkipped = await isMissing(Promise.resolve(missing()));
 
 test.skipIf(isSkipped)("reaps orphans, releases its lease, and ends with the command's code", async () => {
   await using stage = new Stage();
-  // Orphans of the group, and one that has left it. The test waits until they are gone; a zombie would keep it waiting.
+  // Orphans of the group, and some that have left it. The test waits until they are gone; a zombie of the first process would keep it
+  // waiting. The backup guard is a shell, which reaps its own children later.
   const orphans = `for name in 1 2 3 4 5; do (sh -c "exit 0" & setsid sh -c "exit 0" &); done
-    while ps -o stat= -A | grep -q ^Z; do sleep 0.05; done; ps -o pid=,comm= -A > "$TABLE"; exit 6`;
+    while ps -o stat=,ppid= -A | grep -Eq "^Z.* 1$"; do sleep 0.05; done; ps -o pid=,comm= -A > "$TABLE"; exit 6`;
   const script = `unshare ${NAMESPACE.join(" ")} "$@"`;
   const env = { TABLE: stage.path("table") };
   const first = await stage.run({ command: ["sh", "-c", orphans], args: ["--lease", "60s"], env, script });
