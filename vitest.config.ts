@@ -11,6 +11,9 @@ const resolve = { conditions: ["@leasehold/source", "node"] };
 // The proofs that take minutes are in *.long.test.ts: `npm run test:long` runs them alone, `npm test` leaves them out.
 const LONG = "*.long.test.ts";
 
+/** The cases of conformance that an SDK can change. They run with the oldest SDKs; the long tests have every case. */
+const EACH_KIND = "packages/{azure-blob,dynamodb}/test/conformance-each-kind.test.ts";
+
 /**
  * How many tests of one file go on at a time, of those that are concurrent because they wait for leases in real time. A file
  * cannot say it: a worker goes by what its first file says.
@@ -24,7 +27,11 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
     test: {
       name,
       include: [`${folder}/**/${isLong ? LONG : "*.test.ts"}`],
-      exclude: ["**/node_modules/**", ...(folder === LIBRARIES ? [] : [`${LIBRARIES}/**`]), ...(isLong ? [] : [`**/${LONG}`])],
+      exclude: [
+        "**/node_modules/**",
+        ...(folder === LIBRARIES ? [] : [`${LIBRARIES}/**`]),
+        ...(isLong ? [] : [`**/${LONG}`, EACH_KIND]),
+      ],
       // Files that follow one another in a worker share what they have loaded: an SDK takes longer to load than many a file to run.
       isolate: false,
       maxConcurrency,
@@ -50,18 +57,17 @@ function librariesProject(isLong: boolean): TestProjectInlineConfiguration {
   return { ...project, test: { ...project.test, isolate: true } };
 }
 
-/** The cases of conformance that an SDK can change, with the oldest SDK and driver of each store. */
+/** Conformance with the oldest SDK and driver of each store. */
 function oldestPeersProject(): TestProjectInlineConfiguration {
   const project = testProject("oldest-peers", "test/oldest-peers", false, AT_A_TIME.packages);
-  const suites = "packages/{azure-blob,dynamodb,firestore,sql}/test/conformance*.test.ts";
-  const include = [...(project.test?.include ?? []), suites];
+  const include = [...(project.test?.include ?? []), EACH_KIND, "packages/{firestore,sql}/test/conformance*.test.ts"];
   return {
     ...project,
     plugins: [oldestPeers],
     test: {
       ...project.test,
       include,
-      exclude: [...(project.test?.exclude ?? []), "**/*-on-sqlite.test.ts"],
+      exclude: ["**/node_modules/**", `**/${LONG}`, "**/*-on-sqlite.test.ts"],
       env: { ...project.test?.env, LEASEHOLD_OLDEST_PEERS: "1" },
     },
   };
@@ -107,7 +113,7 @@ export default defineConfig(({ mode }) => {
     test: {
       // More than there are processors: most of the time a test does nothing but wait for a service, or for time to pass. As a
       // percentage it could not be: Vitest takes more than 100% for 100%.
-      maxWorkers: 2 * availableParallelism(),
+      maxWorkers: 2 * availableParallelism() + 1,
       sequence: { sequencer: LongestFirst },
       // postgres.js handles no error of its first question on a connection: https://github.com/porsager/postgres/issues/1192
       onUnhandledError: (error) => !("query" in error && String(error["query"]).includes("typcategory = 'A'")),

@@ -1,18 +1,3 @@
-/** The conformance cases, over the most and the fewest servers in one process. */
-import { runConformance } from "@leasehold/test-kit/conformance/run-conformance";
-import { VotingPlace } from "./voting-place.ts";
-import { votingSubject } from "./voting-subject.ts";
+import { describeServers } from "./describe-conformance.ts";
 
-const ALONE = "one server has none to lose, and two cannot do without either; three and more run it";
-
-for (const servers of [3, 1, 2, 5, 7]) {
-  const { requests, lacks, skips } = votingSubject(servers);
-  runConformance({
-    name: servers === 3 ? "voting" : `voting, ${servers} server${servers === 1 ? "" : "s"}`,
-    leaseMs: 15_000,
-    requests,
-    lacks: { ...lacks, ...(servers < 3 ? { faults: ALONE, duplicates: ALONE, outages: ALONE, clocks: ALONE } : {}) },
-    skips: { ...skips, ...(servers === 1 ? { "another-stores-lease": "one server is one process" } : {}) },
-    open: () => VotingPlace.open(servers),
-  });
-}
+describeServers(3);
