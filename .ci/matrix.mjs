@@ -3,5 +3,13 @@ import { readdirSync } from "node:fs";
 import { STORE_NAMES } from "../test/kit/stores/stores.ts";
 
 const packages = readdirSync(new URL("../packages", import.meta.url));
-console.log(`projects=${JSON.stringify([...packages, "sql-libraries", "infra", "programs", "suites"])}`);
+const folders = [
+  ...packages.map((name) => `packages/${name}/`),
+  "infra/",
+  "site/",
+  "test/kit/",
+  "test/programs/",
+  "test/suites/",
+];
+console.log(`folders=${JSON.stringify(folders)}`);
 console.log(`stores=${JSON.stringify(STORE_NAMES)}`);
