@@ -1,5 +1,5 @@
 import { markdownTable } from "../markdown-table.ts";
-import { amount, arithmetic, decimal, dollars, sum, type Cost, type Price } from "./cost.ts";
+import { dollars, sum, type Cost } from "./cost.ts";
 
 /** The resources and the costs of the constructs for one cloud, as in docs/infrastructure.md. */
 export interface Cloud {
@@ -22,23 +22,12 @@ export interface ConstructFacts {
 }
 
 /** Returns the section of docs/infrastructure.md, without its marks, as the formatter leaves it. */
-export function sectionOf({ region, seen, constructs }: Cloud): string {
-  const rows = Object.entries(constructs);
-  const costs = rows.flatMap(([name, { costs: each }]) => each.map((one) => ({ name, one })));
-  const prices = new Set<Price>(costs.map(({ one }) => one.price));
+export function sectionOf({ folder, region, seen, constructs }: Cloud): string {
   return [
     markdownTable(
       ["construct", "makes", "USD a month", "who may do what"],
-      rows.map(([name, facts]) => [`\`${name}\``, facts.makes, dollars(sum(facts.costs)), facts.rights]),
+      Object.entries(constructs).map(([name, facts]) => [`\`${name}\``, facts.makes, dollars(sum(facts.costs)), facts.rights]),
     ),
-    `List prices of ${region}, ${seen}. Free allowances, taxes and traffic are not counted.`,
-    markdownTable(
-      ["construct", "what is paid for", "arithmetic", "USD a month"],
-      costs.map(({ name, one }) => [`\`${name}\``, one.price.of, arithmetic(one), dollars(amount(one))]),
-    ),
-    markdownTable(
-      ["price", "USD", "for", "source"],
-      [...prices].map(({ of, usd, per = 1, source }) => [of, decimal(usd), decimal(per), `<${source}>`]),
-    ),
+    `List prices of ${region}, ${seen}. [The test](../infra/${folder}/test/costs.test.ts) has the arithmetic.`,
   ].join("\n\n");
 }

@@ -37,13 +37,6 @@ export function sum(costs: readonly Cost[]): number {
   return costs.reduce((total, each) => total + amount(each), 0);
 }
 
-/** Returns the calculation as text: `2 instances × 1 vCPU × 2,628,000 s × 0.000018`. */
-export function arithmetic({ price, factors }: Cost): string {
-  const { usd, per = 1 } = price;
-  const counted = factors.map(([count, what]) => `${decimal(count)} ${what}`);
-  return [...counted, per === 1 ? decimal(usd) : `${decimal(usd)} / ${decimal(per)}`].join(" × ");
-}
-
 /** Returns an amount in dollars and cents. An amount below one cent is not shown as zero. */
 export function dollars(usd: number): string {
   if (usd === 0) return "0";

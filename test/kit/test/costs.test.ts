@@ -1,5 +1,5 @@
 import { sectionOf } from "@leasehold/test-kit/costs/cloud";
-import { amount, arithmetic, cost, dollars, SECONDS, sum, type Price } from "@leasehold/test-kit/costs/cost";
+import { amount, cost, dollars, SECONDS, sum, type Price } from "@leasehold/test-kit/costs/cost";
 import { describe, expect, test } from "vitest";
 
 const second: Price = { of: "a vCPU-second", usd: 0.000018, source: "https://example.com/run" };
@@ -15,19 +15,15 @@ describe("the costs of a construct", () => {
     expect(sum([])).toBe(0);
   });
 
-  test("are shown as a calculation by hand", () => {
-    expect(arithmetic(processor)).toBe("2 instances × 2,628,000 s × 0.000018");
-    expect(arithmetic(writes)).toBe("525,600 renewals × 0.09 / 100,000");
+  test("are shown in cents, and below one not as zero", () => {
     expect([0, 0.001, 0.47304, 1_234.5].map((usd) => dollars(usd))).toEqual(["0", "< 0.01", "0.47", "1,234.50"]);
   });
 
-  test("are listed in tables whose columns are as wide as their widest cell, each price once", () => {
+  test("are listed in a table whose columns are as wide as their widest cell", () => {
     const facts = { makes: "a pool", costs: [processor, writes], rights: "none" };
     const section = sectionOf({ folder: "gcp", region: "us-central1", seen: "2026-11-23", constructs: { A: facts, Bcd: facts } });
     expect(section).toContain("| `A`       | a pool | 95.08       | none            |");
-    expect(section.match(/example\.com\/run/g)).toHaveLength(1);
-    for (const table of section.split("\n\n").filter((part) => part.startsWith("|"))) {
-      expect(new Set(table.split("\n").map((line) => line.length)).size).toBe(1);
-    }
+    const lines = section.split("\n").filter((line) => line.startsWith("|"));
+    expect(new Set(lines.map(({ length }) => length)).size).toBe(1);
   });
 });
