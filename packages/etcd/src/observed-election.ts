@@ -54,11 +54,6 @@ export function lookingAtOne(keys: ElectionKeys, hex: string): readonly Json[] {
   return [getting(keys.candidate(hex)), getting(keys.info(hex)), getting(keys.note(hex))];
 }
 
-/** Returns the same operations for all candidates. */
-export function lookingAtAll({ candidates, infos, notes }: ElectionKeys): readonly Json[] {
-  return [ranging(candidates), ranging(infos), ranging(notes)];
-}
-
 /** Returns the keys in the replies to {@link lookingAt}. */
 export function electionData([candidates = [], infos = [], notes = []]: ReadonlyArray<readonly KeyValue[]>): ElectionData {
   return { candidates, infos, notes };
