@@ -17,9 +17,6 @@ export const USAGE = `Usage: npm run demo [-- --store <store>] [-- --json] [-- -
 Three worker processes compete for one lease on the store. The leader is killed, its successor is told to end, and the
 next one is frozen until it is deposed. Takes about a quarter of a minute; on azure, whose shortest lease is 15 s, a minute.
 
-On quorum two workers compete, and the stores that keep the lease together are killed: one, and nothing happens; a second one,
-and the leader steps down; one comes back, and somebody leads; the other comes back empty, and is written anew. A minute.
-
 On voting the three workers are all there is: they elect one of themselves. In the end the leader is cut off from the others.
 
 With --fleet, five processes share 20 shards on SQLite. One is killed, one is frozen, one is added, one is stopped. A minute.

@@ -13,8 +13,6 @@ export interface EventDetails {
     readonly place: string;
     /** The processes of the story, for people. */
     readonly cast: string;
-    /** The members, if the lease is kept in several stores together. */
-    readonly members: readonly string[];
   };
   /** The next act begins. */
   readonly phase: { readonly title: string; readonly explanation: string };
@@ -52,12 +50,6 @@ export interface EventDetails {
   /** No message passes between this worker, which is a server, and the others. `rejoined` ends this. */
   readonly "cut-off": object;
   readonly rejoined: object;
-  /** SIGKILL ended one of several stores. */
-  readonly "member-killed": { readonly member: string };
-  /** The store answers again, with its data or empty. The demo began to start it at `since`. */
-  readonly "member-started": { readonly member: string; readonly empty: boolean; readonly since: number };
-  /** The other stores have restored the data of this store. */
-  readonly "member-healed": { readonly member: string };
   readonly exited: { readonly code: number | null; readonly signal: string | null };
   readonly summary: Summary;
 }

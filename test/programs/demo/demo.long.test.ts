@@ -26,25 +26,6 @@ test("the demo shows its story on SQLite, and leaves no process and no file behi
   await everyWorkerIsGone(events);
 });
 
-test("on a quorum, the demo shows stores that die and come back", LIMITS, async () => {
-  const picture = join(await freshFolder(), "timeline.svg");
-  const events = await expectEnd(
-    "a quorum of SQLite, DynamoDB and Firestore",
-    start(["--json", "--store", "quorum", "--out", picture]),
-  );
-  const told = events.filter((event) => isEvent(event, "member-killed", "member-started", "member-healed"));
-  expect(told.map(({ event, member }) => `${event} ${member}`)).toEqual([
-    "member-killed dynamodb",
-    "member-killed firestore",
-    "member-started dynamodb",
-    "member-started firestore",
-    "member-healed firestore",
-    "member-killed dynamodb",
-  ]);
-  expect(await readFile(picture, "utf8")).toMatch(/back, with its data[^]*written anew/);
-  await everyWorkerIsGone(events);
-});
-
 const voting = await testStore("voting");
 test.skipIf(await isMissing(voting.missing()))(
   "on servers that vote, it shows the same story, and one that is cut off",

@@ -2,11 +2,9 @@ import { timing } from "@leasehold/core";
 import { expect, test } from "vitest";
 import { isEvent, type DemoEvent, type EventDetails, type EventName } from "./demo-event.ts";
 import type { Evidence } from "./expectations.ts";
-import { memberStory } from "./member-story.ts";
 import { summarize, summaryText } from "./summary.ts";
 import { takeoversOf } from "./takeover.ts";
 import { ledTermsOf } from "./timeline.ts";
-import { workerStory } from "./worker-story.ts";
 
 const lease = timing({ leaseDurationMs: 15_000 });
 
@@ -23,7 +21,7 @@ function e<Name extends EventName>(
   return { at, candidate, event, term, ...details } as DemoEvent;
 }
 
-/** The events of a demo of workers without faults. */
+/** The events of a demo without faults. */
 const OF_WORKERS: readonly DemoEvent[] = [
   e(1_000, "a", "started-leading", { validUntil: 14_500 }, 1),
   e(1_010, "a", "sealed", {}, 1),
@@ -55,31 +53,14 @@ const OF_WORKERS: readonly DemoEvent[] = [
 const renewed = (at: number, candidate: string, term: number): DemoEvent =>
   e(at, candidate, "renewed", { validUntil: at + lease.validForMs }, term);
 
-/** The events of a demo of stores without faults. */
-const OF_STORES: readonly DemoEvent[] = [
-  e(1_000, "a", "started-leading", { validUntil: 14_500 }, 1),
-  e(10_000, null, "member-killed", { member: "dynamodb" }),
-  ...[11_000, 16_000, 21_000, 26_000].map((at) => renewed(at, "a", 1)),
-  e(27_000, null, "member-killed", { member: "firestore" }),
-  e(36_000, "a", "ending", { lost: true, reason: "" }, 1),
-  e(36_010, "a", "validity-ended", { lastValid: 36_000 }, 1),
-  e(40_000, null, "member-started", { member: "dynamodb", empty: false, since: 39_000 }),
-  e(42_000, "b", "started-leading", { validUntil: 55_500 }, 2),
-  e(44_000, null, "member-started", { member: "firestore", empty: true, since: 43_500 }),
-  e(60_000, null, "member-healed", { member: "firestore" }),
-  e(61_000, null, "member-killed", { member: "dynamodb" }),
-  ...[62_000, 67_000, 72_000, 77_000].map((at) => renewed(at, "b", 2)),
-];
-
 function evidenceOf(events: readonly DemoEvent[]): Evidence {
   const takeovers = takeoversOf(events, lease.leaseDurationMs, lease.validForMs);
   return { store: "Azure Blob Storage", fence: "after-seal", events, takeovers, timing: lease };
 }
 
 /** Returns the failed expectations of a good story after a change. */
-function failuresOf(change: Change, good = OF_WORKERS): string[] {
-  const story = good === OF_WORKERS ? workerStory : memberStory;
-  const { expectations } = summarize(story, evidenceOf(good.flatMap((event) => change(event) ?? [])), null);
+function failuresOf(change: Change): string[] {
+  const { expectations } = summarize(evidenceOf(OF_WORKERS.flatMap((event) => change(event) ?? [])), null);
   return expectations.filter(({ held }) => !held).map(({ expected }) => expected);
 }
 
@@ -87,9 +68,8 @@ function without(name: EventName, term?: number): Change {
   return (event) => (event.event === name && (term ?? event.term) === event.term ? undefined : event);
 }
 
-test("every expectation holds in stories without faults", () => {
+test("every expectation holds in a story without faults", () => {
   expect(failuresOf((event) => event)).toEqual([]);
-  expect(failuresOf((event) => event, OF_STORES)).toEqual([]);
 });
 
 test("takeovers are measured from the send of the last renewal, or from the release", () => {
@@ -129,28 +109,14 @@ test("a leader that is told to end need not finish its work if it has lost its l
   expect(failuresOf(lost)).toEqual([]);
 });
 
-test.each<readonly [string, Change]>([
-  ["one store of three dies, and the leader goes on", (event) => (event.at === 21_000 ? undefined : event)],
-  ["without a majority the leader steps down", without("ending")],
-  [
-    "no leader begins while one store of three is left",
-    (event) => (event.at === 42_000 ? e(38_900, "b", "started-leading", { validUntil: 55_500 }, 2) : event),
-  ],
-  ["a worker leads once a store is back", (event) => (event.term === 2 ? undefined : event)],
-  ["the store that came back empty is written anew", without("member-healed")],
-  ["another one dies, and the store that was emptied makes the majority", (event) => (event.at === 77_000 ? undefined : event)],
-])("a story of stores fails where this does not hold: %s", (expected, change) => {
-  expect(failuresOf(change, OF_STORES)).toContain(expected);
-});
-
 test("a demo that did not come to its end fails, and its summary says so, as it says what held", () => {
   const plain = (_: string, text: string): string => text;
-  const failed = summarize(workerStory, evidenceOf(OF_WORKERS), "picture.svg", new Error("It did not end within 110 s."));
+  const failed = summarize(evidenceOf(OF_WORKERS), "picture.svg", new Error("It did not end within 110 s."));
   expect(summaryText(failed, plain)).toMatch(/FAILED {2}the demo comes to its end: It did not end within 110 s\.[^]*1 of 9/);
-  const text = summaryText(summarize(workerStory, evidenceOf(OF_WORKERS), "picture.svg"), plain);
+  const text = summaryText(summarize(evidenceOf(OF_WORKERS), "picture.svg"), plain);
   expect(text).toContain("crash     a to b  15,100 ms = 1.01 leases after the last renewal, 14.1 s after SIGKILL");
   expect(text).toMatch(/Overlap of leaders: 0 ms[^]*All 8 expectations held\.\nPicture of the timeline: picture\.svg/);
-  expect(summarize(workerStory, evidenceOf([]), null).ok).toBe(false);
+  expect(summarize(evidenceOf([]), null).ok).toBe(false);
 });
 
 test.each<readonly [string, readonly DemoEvent[], number]>([

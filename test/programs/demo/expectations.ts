@@ -42,7 +42,7 @@ export function judgeWorkers(evidence: Evidence): Expectation[] {
 }
 
 /** Checks that there were several leaders, one after another, with rising terms. */
-export function oneLeader({ events }: Pick<Evidence, "events">): Expectation {
+function oneLeader({ events }: Pick<Evidence, "events">): Expectation {
   const ledTerms = ledTermsOf(events);
   const faults = judge(ledTerms);
   return {
@@ -111,7 +111,7 @@ function goesOn({ events }: Evidence): Expectation {
 }
 
 /** Checks that these events have enough renewals in one term. */
-export function undisturbed(expected: string, events: readonly DemoEvent[]): Expectation {
+function undisturbed(expected: string, events: readonly DemoEvent[]): Expectation {
   const terms = [...Map.groupBy(all(events, "renewed"), ({ term }) => term).values()].map(({ length }) => length);
   const renewals = Math.max(0, ...terms);
   return { expected, held: renewals >= RENEWALS, found: `${renewals} renewals in one term` };
@@ -130,7 +130,7 @@ function sealedFirst({ events }: Evidence): Expectation {
   };
 }
 
-export function all<Name extends EventName>(events: readonly DemoEvent[], name: Name): EventNamed<Name>[] {
+function all<Name extends EventName>(events: readonly DemoEvent[], name: Name): EventNamed<Name>[] {
   return inOrder(events).filter((event): event is EventNamed<Name> => isEvent(event, name));
 }
 

@@ -10,7 +10,6 @@ import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
 import { EventLog } from "./event-log.ts";
 import type { Evidence } from "./expectations.ts";
 import { playFleet } from "./fleet-story.ts";
-import { memberStory } from "./member-story.ts";
 import type { Story } from "./story.ts";
 import { summarize } from "./summary.ts";
 import { takeoversOf } from "./takeover.ts";
@@ -74,15 +73,14 @@ async function run({ store: name, json, out }: CommandLine, stop: AbortControlle
   const log = new EventLog(stop.signal);
   log.listen(json ? jsonLines() : storyLines());
   const { retryPeriodMs } = lease;
-  const { place, members = [], seats } = service;
-  const story = members.length > 0 ? memberStory : seats ? serverStory : workerStory;
+  const { place, seats } = service;
+  const story = seats ? serverStory : workerStory;
   log.note("demo", null, {
     leaseDurationMs,
     retryPeriodMs,
     store: title,
     place,
     cast: story.cast,
-    members: members.map(({ name: member }) => member),
   });
   let failure: Error | undefined;
   try {
@@ -98,11 +96,11 @@ async function run({ store: name, json, out }: CommandLine, stop: AbortControlle
   const takeovers = takeoversOf(events, lease.leaseDurationMs, lease.validForMs);
   const { fence } = store.capabilities;
   const evidence: Evidence = { store: title, fence, events, takeovers, timing: lease };
-  const picture = await writePicture(out, story, evidence, endsAt).catch((error: unknown) => {
+  const picture = await writePicture(out, story.cast, evidence, endsAt).catch((error: unknown) => {
     failure ??= new Error(`The picture could not be written. ${String(error)}`);
     return null;
   });
-  const summary = summarize(story, evidence, picture, failure);
+  const summary = summarize(evidence, picture, failure);
   log.note("summary", null, summary);
   return summary.ok;
 }
@@ -115,21 +113,20 @@ interface Performance {
 }
 
 async function perform(story: Story, { log, service, pace, stop }: Performance): Promise<void> {
-  const { settings: store, seats, members = [] } = service;
+  const { settings: store, seats } = service;
   await using workers = new Workers({
     log,
     seats,
     settings: { store, election: ELECTION, ledgerName: LEDGER, ...pace },
     onCrash: (error) => stop.abort(error),
   });
-  const { leaseDurationMs, unitOfWorkMs } = pace;
-  await story.play({ log, workers, election: ELECTION, leaseDurationMs, unitOfWorkMs, members, signal: stop.signal });
+  await story.play({ log, workers, unitOfWorkMs: pace.unitOfWorkMs, signal: stop.signal });
 }
 
-async function writePicture(out: string, story: Story, evidence: Evidence, endsAt: number): Promise<string> {
+async function writePicture(out: string, cast: string, evidence: Evidence, endsAt: number): Promise<string> {
   // Load this module only now, because that takes a while and only the picture needs it.
   const { pictureOf } = await import("./picture.ts");
   await mkdir(dirname(resolve(out)), { recursive: true });
-  await writeFile(out, await pictureOf(story, evidence, endsAt));
+  await writeFile(out, await pictureOf(cast, evidence, endsAt));
   return out;
 }

@@ -68,14 +68,6 @@ export class Narrator {
         };
       case "late-write-accepted":
         return { text: `writes entry ${this.#nextEntry(who)} all the same: ACCEPTED`, tone: "trouble" };
-      case "member-killed":
-        return { text: "SIGKILL: the store dies", tone: "trouble" };
-      case "member-started":
-        return event.empty
-          ? { text: "is started again, and has lost everything", tone: "trouble" }
-          : { text: "is started again, with what it had", tone: "relief" };
-      case "member-healed":
-        return { text: "has been written anew, and counts again", tone: "relief" };
       case "exited":
         return event.signal === null ? { text: `ends with exit code ${event.code}`, tone: "faint" } : undefined;
       case "phase":

@@ -2,8 +2,7 @@ import { parse, View } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
 import { CHART_LOOK, FAINT, INK } from "../chart-look.ts";
 import { isEvent } from "./demo-event.ts";
-import type { Evidence } from "./expectations.ts";
-import type { Story } from "./story.ts";
+import { formatMs, type Evidence } from "./expectations.ts";
 import { inOrder, stretchesOf, type Stretch } from "./timeline.ts";
 
 const WIDTH = 1_000;
@@ -17,8 +16,6 @@ const SECOND_MARK = 0.46;
 const ALARM = "#c92a2a";
 const STANDBY_COLOUR = "#d8e0e8";
 const FROZEN_COLOUR = "#a3adb8";
-const STORE_COLOUR = "#b2d8c0";
-const EMPTY_COLOUR = "#ffe3b3";
 /** The colours of the terms, in turn. */
 const TERM_COLOURS = ["#1971c2", "#e8590c", "#862e9c", "#2b8a3e"];
 /** Words are drawn twice. The first drawing is a halo, which keeps them legible over a line. */
@@ -31,66 +28,50 @@ const MARKS = {
   resumed: { text: "SIGCONT", align: "right", y: MARK, shape: "triangle-up", colour: ALARM },
   "cut-off": { text: "cut off", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
   rejoined: { text: "connected again", align: "left", y: MARK, shape: "triangle-up", colour: INK },
-  "member-killed": { text: "SIGKILL", align: "left", y: MARK, shape: "triangle-up", colour: ALARM },
-  "member-started": { text: "back, with its data", align: "left", y: MARK, shape: "triangle-up", colour: INK },
-  "member-healed": { text: "written anew", align: "left", y: SECOND_MARK, shape: "diamond", colour: INK },
   "fenced-write-refused": { text: "late write refused", align: "right", y: SECOND_MARK, shape: "diamond", colour: INK },
 } as const;
-const EMPTIED = { ...MARKS["member-started"], text: "back, empty", colour: ALARM } as const;
 
-/** Draws the timeline as an SVG: a lane for each worker and each store of several. A bar shows a state, a mark an event. */
-export async function pictureOf(story: Story, evidence: Evidence, endsAt: number): Promise<string> {
-  const { spec } = compile(specOf(story, { ...evidence, events: inOrder(evidence.events) }, endsAt));
+/** Draws the timeline as an SVG: a lane for each worker. A bar shows a state, a mark an event. */
+export async function pictureOf(cast: string, evidence: Evidence, endsAt: number): Promise<string> {
+  const { spec } = compile(specOf(cast, { ...evidence, events: inOrder(evidence.events) }, endsAt));
   return await new View(parse(spec), { renderer: "none" }).toSVG();
 }
 
-function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec {
+function specOf(cast: string, evidence: Evidence, endsAt: number): TopLevelSpec {
   const { events, takeovers, timing, store } = evidence;
   const stretches = stretchesOf(events, endsAt);
-  const workers = [...new Set(events.filter((event) => isEvent(event, "spawned")).map(({ candidate }) => candidate ?? ""))];
-  const stores = events.flatMap((event) => (isEvent(event, "demo") ? event.members : []));
-  const lanes = [...workers, ...stores];
+  const lanes = [...new Set(events.filter((event) => isEvent(event, "spawned")).map(({ candidate }) => candidate ?? ""))];
   const terms = [...new Set(stretches.flatMap(({ term }) => (term === null ? [] : [term])))];
   const lane = (candidate: string | null): number => lanes.indexOf(candidate ?? "");
   const x = (at: number): number => at / 1_000;
   const span = Math.max(x(endsAt), 1);
 
-  const bars = stretches.map(({ lane: name, state, term, from, to }) => {
+  const bars = stretches.map(({ worker, state, term, from, to }) => {
     const { what, label } = nameOf(state, term);
-    return { what, label, ink: state === "leading" ? "white" : INK, from: x(from), to: x(to), y: lane(name) };
+    return { what, label, ink: state === "leading" ? "white" : INK, from: x(from), to: x(to), y: lane(worker) };
   });
   const renewals = events
     .filter((event) => isEvent(event, "renewed"))
     .map(({ at, candidate }) => ({ x: x(at), y: lane(candidate) }));
-  const measures = story.measures(evidence).map(({ lane: candidate, from, to, text }) => ({
-    from: x(from),
-    to: x(to),
-    middle: x((from + to) / 2),
-    y: lane(candidate) + MEASURE,
-    text,
+  const measures = takeovers.map(({ from, at, ms, leases, since }) => ({
+    from: x(at - ms),
+    to: x(at),
+    middle: x(at - ms / 2),
+    y: lane(from) + MEASURE,
+    text: `${formatMs(ms)} = ${leases.toFixed(2)} leases after the ${since === "renewal" ? "last renewal" : "release"}`,
   }));
   const handovers = takeovers.map(({ from, to, at }) => ({ x: x(at), from: lane(from) + MEASURE, to: lane(to) }));
-  const workerMarks = events
+  const marks = events
     .filter((event) => isEvent(event, "killed", "terminated", "paused", "resumed", "cut-off", "rejoined", "fenced-write-refused"))
     .map(({ event, at, candidate }) => {
       const { text, y, shape, colour, align } = MARKS[event];
       return { text, x: x(at), y: lane(candidate) + y, shape, colour, align };
     });
 
-  const storeMarks = events
-    .filter((event) => isEvent(event, "member-killed", "member-started", "member-healed"))
-    .map((event) => {
-      const { text, align, ...mark } = isEvent(event, "member-started") && event.empty ? EMPTIED : MARKS[event.event];
-      return { ...mark, text, align, x: x(event.at), y: lane(event.member) + mark.y };
-    });
-  const marks = [...workerMarks, ...storeMarks];
-
   const kinds: Array<readonly [what: string, colour: string]> = [
     ["standing by", STANDBY_COLOUR],
     ["frozen", FROZEN_COLOUR],
     ...terms.map((term, index) => [`leading, term ${named(term)}`, TERM_COLOURS[index % TERM_COLOURS.length] ?? INK] as const),
-    ["store up", STORE_COLOUR],
-    ["store empty", EMPTY_COLOUR],
   ];
   const shown = kinds.filter(([what]) => bars.some((bar) => bar.what === what));
   const whats = shown.map(([what]) => what);
@@ -102,8 +83,8 @@ function specOf(story: Story, evidence: Evidence, endsAt: number): TopLevelSpec 
     title: {
       text: "One election, one leader at a time",
       subtitle: [
-        `${capitalized(story.cast)}, a lease of ${timing.leaseDurationMs / 1_000} s on ${store}. White lines are renewals.`,
-        story.measured,
+        `${capitalized(cast)}, a lease of ${timing.leaseDurationMs / 1_000} s on ${store}. White lines are renewals.`,
+        "Each measure runs from the old leader's last renewal, or its release, to the start of the next leader.",
       ],
     },
     width: WIDTH,
@@ -227,9 +208,6 @@ function nameOf(state: Stretch["state"], term: number | null): { readonly what: 
       return { what: "frozen", label: "frozen" };
     case "standby":
       return { what: "standing by", label: "" };
-    case "up":
-    case "empty":
-      return { what: `store ${state}`, label: state === "empty" ? "empty" : "" };
   }
 }
 

@@ -1,7 +1,6 @@
 import { overlapMs, type LedTerm } from "@leasehold/test-kit/judge";
-import { formatMs, type Evidence, type Expectation } from "./expectations.ts";
+import { formatMs, judgeWorkers, type Evidence, type Expectation } from "./expectations.ts";
 import { seconds } from "./narration.ts";
-import type { Story } from "./story.ts";
 import type { Takeover } from "./takeover.ts";
 import { ledTermsOf } from "./timeline.ts";
 import type { Style } from "./views.ts";
@@ -18,9 +17,9 @@ export interface Summary {
   readonly picture: string | null;
 }
 
-/** @param story has the expectations. @param failure the reason why the demo did not come to its end, if it did not. */
-export function summarize(story: Story, evidence: Evidence, picture: string | null, failure?: Error): Summary {
-  const expectations = story.judge(evidence);
+/** @param failure the reason why the demo did not come to its end, if it did not. */
+export function summarize(evidence: Evidence, picture: string | null, failure?: Error): Summary {
+  const expectations = judgeWorkers(evidence);
   if (failure) expectations.unshift({ expected: "the demo comes to its end", held: false, found: failure.message });
   const ledTerms = ledTermsOf(evidence.events);
   const ok = expectations.every(({ held }) => held);

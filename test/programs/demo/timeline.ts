@@ -1,14 +1,12 @@
 import type { LedTerm } from "@leasehold/test-kit/judge";
 import { isEvent, type DemoEvent } from "./demo-event.ts";
 
-/** The state of a worker, or of one of several stores, for a while, on the demo's clock. There is none while it is dead. */
+/** The state of a worker for a while, on the demo's clock. There is none while it is dead. */
 export interface Stretch {
-  /** The worker, or the store. */
-  readonly lane: string;
+  readonly worker: string;
   readonly from: number;
   readonly to: number;
-  /** `empty`: the store has lost all data, and the others have not restored it yet. */
-  readonly state: "standby" | "leading" | "frozen" | "up" | "empty";
+  readonly state: "standby" | "leading" | "frozen";
   /** Set while it leads. */
   readonly term: number | null;
 }
@@ -32,30 +30,26 @@ export function ledTermsOf(events: readonly DemoEvent[]): LedTerm[] {
   });
 }
 
-/** Returns the states of each worker and each store, until its end or `endsAt`, in the order of their beginnings. */
+/** Returns the states of each worker, until its end or `endsAt`, in the order of their beginnings. */
 export function stretchesOf(events: readonly DemoEvent[], endsAt: number): Stretch[] {
   const stretches: Stretch[] = [];
   const open = new Map<string, Omit<Stretch, "to">>();
-  const turn = (lane: string, at: number, state?: Stretch["state"], term: number | null = null): void => {
-    const current = open.get(lane);
+  const turn = (worker: string, at: number, state?: Stretch["state"], term: number | null = null): void => {
+    const current = open.get(worker);
     if (current && at > current.from) stretches.push({ ...current, to: at });
-    open.delete(lane);
-    if (state) open.set(lane, { lane, from: at, state, term });
+    open.delete(worker);
+    if (state) open.set(worker, { worker, from: at, state, term });
   };
   for (const event of inOrder(events)) {
     const { at, candidate, term } = event;
     if (at > endsAt) continue;
-    if (isEvent(event, "demo")) for (const member of event.members) turn(member, at, "up");
-    else if (isEvent(event, "member-killed")) turn(event.member, at);
-    else if (isEvent(event, "member-started")) turn(event.member, at, event.empty ? "empty" : "up");
-    else if (isEvent(event, "member-healed")) turn(event.member, at, "up");
     if (candidate === null) continue;
     if (isEvent(event, "standby", "resumed", "stopped-leading")) turn(candidate, at, "standby");
     else if (isEvent(event, "started-leading")) turn(candidate, at, "leading", term);
     else if (isEvent(event, "paused")) turn(candidate, at, "frozen");
     else if (isEvent(event, "killed", "exited")) turn(candidate, at);
   }
-  for (const lane of open.keys()) turn(lane, endsAt);
+  for (const worker of open.keys()) turn(worker, endsAt);
   return stretches.toSorted((a, b) => a.from - b.from);
 }
 

@@ -30,7 +30,7 @@ export function story(): (event: DemoEvent) => void {
     } else if (isEvent(event, "summary")) {
       print(summaryText(event, paint));
     } else if (line) {
-      const who = event.candidate ?? ("member" in event ? event.member : "");
+      const who = event.candidate ?? "";
       const quote = line.quote === undefined ? "" : `\n${" ".repeat(21)}${paint("dim", line.quote)}`;
       const time = paint("dim", seconds(event.at).padStart(7));
       print(`${time}  ${paint("bold", who.padEnd(9))} ${painted(line, event.term)}${quote}`);

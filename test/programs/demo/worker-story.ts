@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EventLog } from "./event-log.ts";
 import { followLeader, type Following } from "./follow-leader.ts";
-import { formatMs, judgeWorkers, RENEWALS, type Evidence } from "./expectations.ts";
-import type { Measure, Stage, Story } from "./story.ts";
+import { RENEWALS } from "./expectations.ts";
+import type { Stage, Story } from "./story.ts";
 
 /** The work of a leader before the next act. After this many entries the next renewal is still to come. */
 const SOME_WORK: Following = { renewals: 1, entries: 3 };
@@ -12,19 +12,13 @@ const LAST_ENTRIES = 1.5;
 /** The story of workers that are servers. One of them is also cut off. */
 export const serverStory: Story = {
   cast: "three worker processes and nothing else",
-  measured: "Each measure runs from the old leader's last renewal, or its release, to the start of the next leader.",
   play: (stage) => play(stage, cutOff),
-  judge: judgeWorkers,
-  measures,
 };
 
 /** Workers are killed, told to end, and frozen. */
 export const workerStory: Story = {
   cast: "three worker processes",
-  measured: "Each measure runs from the old leader's last renewal, or its release, to the start of the next leader.",
   play: (stage) => play(stage),
-  judge: judgeWorkers,
-  measures,
 };
 
 async function play(stage: Stage, andThen?: (stage: Stage) => Promise<void>): Promise<void> {
@@ -143,13 +137,4 @@ async function reinforce({ log, workers }: Pick<Stage, "log" | "workers">): Prom
   const from = log.length;
   const fresh = workers.start();
   await log.next({ what: "a fresh worker to stand by", event: "standby", of: fresh, from });
-}
-
-function measures({ takeovers }: Evidence): Measure[] {
-  return takeovers.map(({ from, at, ms, leases, since }) => ({
-    lane: from,
-    from: at - ms,
-    to: at,
-    text: `${formatMs(ms)} = ${leases.toFixed(2)} leases after the ${since === "renewal" ? "last renewal" : "release"}`,
-  }));
 }
