@@ -8,6 +8,7 @@ export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly private?: boolean;
+  readonly files?: readonly string[];
   readonly exports?: unknown;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
@@ -58,10 +59,11 @@ export async function checkTarball(
       async () => await run(tool("attw"), [tarball.path, "--profile", "esm-only"], root),
     ),
   ]);
-  await report.check(`${name}: holds LICENSE, README.md and CHANGELOG.md`, () => {
+  await report.check(`${name}: holds the files that each package needs`, () => {
+    const needed = ["LICENSE", "README.md", "CHANGELOG.md", ...(tarball.manifest.files ?? [])];
     none(
       "missing",
-      ["LICENSE", "README.md", "CHANGELOG.md"].filter((file) => !tarball.files.has(file)),
+      needed.filter((file) => ![...tarball.files].some((packed) => packed === file || packed.startsWith(`${file}/`))),
     );
   });
   await report.check(`${name}: dist is the build of src, no more and no less`, () => checkBuild(tarball));

@@ -15,8 +15,12 @@ const files = globSync(PROSE, { cwd: root, exclude: (path) => path.split(sep).so
   (file) => !isListing || paths.some((path) => path === "" || file === path || file.startsWith(path + sep)),
 );
 
-/** The pages that users read. Examples and constructs are read with their code, and maintainers read the decisions. */
-const USER_PAGES = /^(?:README\.md|docs\/(?!decisions)[^/]+\.md|site\/pages\/[^/]+\.md|packages\/[^/]+\/[^/]+\.md)$/;
+/**
+ * The pages that users read. Examples and constructs are read with their code. Maintainers read the decisions and the seed
+ * systems. The SKILL.md of other packages are copies of core's.
+ */
+const USER_PAGES =
+  /^(?:README\.md|docs\/(?!decisions|seed-systems)[^/]+\.md|site\/pages\/[^/]+\.md|packages\/(?:core|[^/]+(?!\/SKILL))\/[^/]+\.md)$/;
 const counts: Record<Fault["rule"], number> = { begins: 0, long: 0, coined: 0 };
 let words = 0;
 for (const file of files.toSorted()) {
