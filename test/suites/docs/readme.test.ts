@@ -20,13 +20,14 @@ const documents = [
     (name) => `packages/${name}/README.md`,
   ),
   ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),
-  ...["start", "concepts", "which-call"].map((name) => `site/pages/${name}.md`),
+  ...["start", "concepts", "which-call", "coming-from"].map((name) => `site/pages/${name}.md`),
 ];
 
 // Snippets of constructs are compiled by other rules, so they are in other folders.
 const snippetFiles = [
   ...(await readdir(snippetFolder)).map((name) => new URL(name, snippetFolder)),
   new URL("decorated/schedulers-nestjs.ts", import.meta.url),
+  ...["advisory-lock", "redlock", "dynamodb-lock-client"].map((name) => new URL(`test/programs/coming-from/${name}.ts`, root)),
   ...(await Array.fromAsync(glob("infra/*/test/readme-snippets.ts", { cwd: fileURLToPath(root) }))).map(
     (file) => new URL(file, root),
   ),
