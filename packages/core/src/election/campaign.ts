@@ -32,6 +32,10 @@ export class Campaign {
   #isNew = false;
   #polled: Polled | undefined;
   #turn: PlaceInOrder | undefined;
+  /** True if it is this candidate's turn, and the next read has to show that nobody else has acquired. That read is sent at once. */
+  #confirms = false;
+  /** The instant at which the last poll was sent, by the monotonic clock. */
+  #sentMs = -Infinity;
 
   constructor(options: CampaignOptions, signal: AbortSignal) {
     const { store, election, clock, journal, timing } = options;
@@ -72,7 +76,7 @@ export class Campaign {
       const move = nextMove(this.#situation());
       switch (move.do) {
         case "pause":
-          return { pauseMs: this.#jittered(move.ms) };
+          return { pauseMs: this.#pauseMs(move.ms) };
         case "read":
           await this.#poll();
           break;
@@ -84,6 +88,7 @@ export class Campaign {
           break;
         case "forget":
           this.#drop();
+          this.#confirms = true;
           return { pauseMs: 0 };
         case "acquire":
           this.#signal.throwIfAborted();
@@ -109,7 +114,7 @@ export class Campaign {
       nowMs: clock.monotonicMs(),
       isPushed: this.#polls.isPushed,
       isWoken: this.#polls.wokenMs !== undefined,
-      readInMs: this.#pollPace.waitMs,
+      readInMs: this.#confirms ? 0 : this.#pollPace.waitMs,
       cooldownMs: cooldown.leftMs(snapshot),
       mayAcquire: candidacy.mayTry(snapshot),
       needsProof: contact.needsProof,
@@ -138,6 +143,7 @@ export class Campaign {
     this.#drop();
     this.#pollPace.spend();
     const sentMs = clock.monotonicMs();
+    this.#sentMs = sentMs;
     const { wokenMs } = this.#polls;
     this.#polls.polling();
     const snapshot = await candidacy.read(expiry, this.#signal);
@@ -152,11 +158,19 @@ export class Campaign {
   #drop(): void {
     this.#polled = undefined;
     this.#turn = undefined;
+    this.#confirms = false;
   }
 
   /** Lengthens a wait at random, because candidates with equal options would otherwise act at the same instants. */
   #jittered(waitMs: number): number {
     return waitMs * (1 + this.#options.clock.random() / 2);
+  }
+
+  /** Lengthens a wait for the polls' pace at random. The time between two polls is a retry period at most, as `timing()` says. */
+  #pauseMs(waitMs: number): number {
+    const { clock, timing } = this.#options;
+    const leftMs = this.#sentMs + timing.retryPeriodMs - clock.monotonicMs();
+    return Math.max(waitMs, Math.min(this.#jittered(waitMs), leftMs));
   }
 
   /** See {@link Polled}. Infinity on a store that judges expiry by itself, because the store must be asked. */
