@@ -4,7 +4,7 @@ import { CapturedCommand } from "./captured-command.ts";
 
 const REQUEST = { leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 };
 
-const KEYS = ["done", "failed", "kept", "open", "running"];
+const KEYS = ["done", "failed", "kept", "skipped", "open", "running"];
 
 let command: CapturedCommand;
 beforeEach(async () => {
@@ -16,6 +16,7 @@ beforeEach(async () => {
     if (key === "done") await occurrences.complete(outcome.lease, REQUEST);
     if (key === "open") await occurrences.release(outcome.lease, REQUEST);
     if (key === "failed") await occurrences.complete(outcome.lease, { ...REQUEST, completion: { failure: "TypeError" } });
+    if (key === "skipped") await occurrences.complete(outcome.lease, { ...REQUEST, completion: { skipped: "overlap" } });
     if (key === "kept") await occurrences.complete(outcome.lease, { ...REQUEST, completion: { result: [7] } });
   };
   for (const key of KEYS) await claim(key);
@@ -26,6 +27,7 @@ test.for([
   ["done", { state: "done" }],
   ["kept", { state: "done", result: [7] }],
   ["failed", { state: "failed", failure: "TypeError" }],
+  ["skipped", { state: "skipped", skipped: "overlap" }],
   ["open", { state: "open" }],
   ["running", { state: "running" }],
 ] as const)("an occurrence that is %s is shown as %o", async ([key, shown]) => {
@@ -58,12 +60,13 @@ test("without a key it prints a table of what the store lists", async () => {
   Object.assign(occurrences, { list });
   expect((await command.run("occurrences", "billing")).stdout).toBe(
     [
-      "KEY      STATE    ATTEMPT  HOST    AGE",
-      "done     done     1",
-      "failed   failed   1",
-      "kept     done     1",
-      "open     open     1",
-      "running  running  1        host-1  0 ms of 15 s",
+      "KEY      STATE              ATTEMPT  HOST    AGE",
+      "done     done               1",
+      "failed   failed             1",
+      "kept     done               1",
+      "open     open               1",
+      "running  running            1        host-1  0 ms of 15 s",
+      "skipped  skipped (overlap)  1",
       "",
     ].join("\n"),
   );

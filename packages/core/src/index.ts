@@ -21,9 +21,9 @@ export {
 } from "./occurrences/once-per-occurrence.ts";
 export type { OncePerKeyOptions, OncePerOccurrenceOptions, ScheduleOptions } from "./occurrences/once-per-occurrence-options.ts";
 export { lastRun, type LastRun, type LastRunOptions } from "./occurrences/last-run.ts";
-export type { NotRun, Overlap } from "./occurrences/overlap.ts";
+export type { Overlap } from "./occurrences/overlap.ts";
 export type { ClaimedKey, ClaimedOccurrence } from "./occurrences/occurrence.ts";
-export type { Completion, LeaseSnapshot, LeaseState, PastTerm } from "./store/lease-snapshot.ts";
+export type { Completion, LeaseSnapshot, LeaseState, NotRun, PastTerm } from "./store/lease-snapshot.ts";
 export type { ListedElection, ListOptions } from "./store/listing.ts";
 export type { LeaseStoreCapabilities } from "./store/capabilities.ts";
 export type { CheckOptions, CheckReport, Expiry, LeaseStore, ReadOptions } from "./store/lease-store.ts";

@@ -51,7 +51,7 @@ export { type CatchUp, checkCatchUp, earlierOccurrences } from "./occurrences/ca
 export { noteRun } from "./occurrences/last-run.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
 export { checkScheduledAt, checkWhenDue } from "./occurrences/scheduled-at.ts";
-export { doOccurrence, latestBegin } from "./occurrences/once-per-occurrence.ts";
+export { doOccurrence, latestBegin, outcomeOfOver } from "./occurrences/once-per-occurrence.ts";
 export { occurrenceId, scheduledMsOf, type Occurrence } from "./occurrences/occurrence.ts";
 export { checkOverlap, type Settled } from "./occurrences/overlap.ts";
 export { fenceOf, runClaimed, type FenceOf } from "./occurrences/run-claimed.ts";

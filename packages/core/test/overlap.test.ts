@@ -3,10 +3,11 @@ import {
   oncePerOccurrence,
   type ClaimedLeadership,
   type Leadership,
+  type NotRun,
   type OncePerOccurrenceOptions,
   type Overlap,
 } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { isoOf, occurrencesOf, sleep } from "@leasehold/core/provider";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { Host, occurrenceService } from "./host.ts";
@@ -39,6 +40,13 @@ function deliver<T>(host: Host, tick: number, overlap: Overlap, task: Task<T>, m
   return oncePerOccurrence<T>(options, task);
 }
 
+/** Returns the reason in the record of an occurrence without a run. */
+async function skipped(tick: number): Promise<NotRun | undefined> {
+  const occurrences = occurrencesOf(c.store, "nightly", 86_400_000, "this test");
+  const bar = (await world.runUntil(occurrences.read(`nightly@${isoOf(due + tick * 1_000)}`)))?.bar;
+  return bar?.kind === "done" ? bar.completion?.skipped : undefined;
+}
+
 describe("overlap", () => {
   test.each([
     ["allowAll", ["get", "put", "put"]],
@@ -65,7 +73,8 @@ describe("overlap", () => {
     await expect(world.runUntil(deliver(b, 1, "skip", () => "billed"))).resolves.toEqual(OVERLAP);
     expect(b.requests).toEqual(["get", "put", "get", "put"]);
     await world.runUntil(first);
-    await expect(world.runUntil(deliver(c, 1, "skip", () => "late"))).resolves.toEqual(DONE);
+    await expect(world.runUntil(deliver(c, 1, "skip", () => "late"))).resolves.toEqual(OVERLAP);
+    await expect(skipped(1)).resolves.toBe("overlap");
     await expect(world.runUntil(deliver(c, 2, "skip", () => "next"))).resolves.toMatchObject({ ran: true });
   });
 
@@ -98,7 +107,9 @@ describe("overlap", () => {
       "'nightly@2026-01-01T00:00:01.000Z' is missed: no host had begun it within 20000 ms (startWithinMs).",
     ]);
     await world.runUntil(first);
-    await expect(world.runUntil(deliver(c, 1, "bufferOne", () => "later"))).resolves.toEqual(DONE);
+    const later = deliver(c, 1, "bufferOne", () => "later", { logger });
+    await expect(world.runUntil(later)).resolves.toEqual({ ran: false, reason: "missed" });
+    expect(logger.of("warn")).toHaveLength(1);
   });
 
   test("'cancelOther' aborts the earlier task, and begins after its end; the cancelled one is never done again", async () => {
@@ -115,7 +126,10 @@ describe("overlap", () => {
     await expect(world.runUntil(second)).resolves.toMatchObject({ ran: true });
     expect(events).toEqual(["first ended", "second"]);
     expect(world.wallMs() - due).toBeLessThan(2 * LEASE_MS);
-    await expect(world.runUntil(deliver(c, 0, "cancelOther", () => "again"))).resolves.toEqual(DONE);
+    await expect(world.runUntil(deliver(c, 0, "cancelOther", () => "again"))).resolves.toEqual({
+      ran: false,
+      reason: "cancelled",
+    });
   });
 
   test.each(["bufferOne", "cancelOther"] as const)("'%s' does not take the wait for a stall of the task", async (overlap) => {
@@ -235,7 +249,7 @@ describe("overlap", () => {
     await expect(world.runUntil(deliver(b, 1, "skip", () => "billed"))).resolves.toEqual({ ran: false, reason: "paused" });
 
     await world.runUntil(a.store.resume("nightly"));
-    await expect(world.runUntil(deliver(c, 1, "skip", () => "late"))).resolves.toEqual(DONE);
+    await expect(world.runUntil(deliver(c, 1, "skip", () => "late"))).resolves.toEqual({ ran: false, reason: "paused" });
     await expect(world.runUntil(deliver(c, 2, "skip", () => "billed"))).resolves.toMatchObject({ ran: true });
   });
 

@@ -33,7 +33,7 @@ export function refuseUnscheduled(
   const { name, advice, isQueue } = source;
   const cause = `This was delivered by ${name}, which takes a return for "processed": a delivery that does not lead would lose it.`;
   const advised = isQueue
-    ? `Pass 'onStandby', which ${advice} unless its reason is 'done' or 'missed'.`
+    ? `Pass 'onStandby', which ${advice} if its reason is 'claimed', 'held-back' or 'unavailable'.`
     : `Pass 'onStandby', which ${advice}, or returns if such events may be skipped. Or use the gate 'oncePerTick', with an 'occurrence' for each event.`;
   throw new ConfigurationError(`${cause} ${advised}`, { election });
 }

@@ -1,5 +1,4 @@
 import {
-  type Completion,
   ConfigurationError,
   type Leadership,
   type LeadershipOf,
@@ -19,6 +18,7 @@ import {
   type FenceOf,
   latestBegin,
   noteRun,
+  outcomeOfOver,
   type LatestBegin,
   runClaimed,
   type Settled,
@@ -71,8 +71,8 @@ interface ClaimedRun {
 /** The outcome of a delivery. With a `NotRun` the occurrence was claimed, and is completed. */
 type GateOutcome<T> = AttemptOutcome<T> | { readonly elected: false; readonly reason: NotRun; readonly leader?: undefined };
 
-/** The reasons of a delivery whose occurrence no invocation does any more. */
-const NEEDS_NO_REDELIVERY: ReadonlySet<string> = new Set<SkipReason>(["done", "failed", "missed"]);
+/** The reasons of a delivery whose work is still to be done. */
+const NEEDS_REDELIVERY: ReadonlySet<string> = new Set<SkipReason>(["claimed", "held-back", "unavailable"]);
 
 class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Result, Standby> {
   readonly #platform: Platform<Args>;
@@ -120,7 +120,7 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     }
     const standby = notElected(outcome);
     report.skipped(standby);
-    if (!NEEDS_NO_REDELIVERY.has(standby.reason))
+    if (NEEDS_REDELIVERY.has(standby.reason))
       warnOfDeliveryLimit(this.#platform.unscheduled?.(...args), this.#options, invocation.election);
     return onStandby ? await onStandby(standby, ...args) : (standby as Standby);
   }
@@ -284,12 +284,6 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
   }
 }
 
-/** Returns the reason for a delivery of an occurrence that is over. */
-function doneBefore({ failure, result }: Completion = {}): NotElected {
-  if (failure !== undefined) return { elected: false, reason: "failed" };
-  return { elected: false, reason: "done", ...(result === undefined ? {} : { result }) };
-}
-
 function isUnavailable(outcome: GateOutcome<unknown> | undefined): boolean {
   return outcome !== undefined && "unavailable" in outcome;
 }
@@ -297,7 +291,10 @@ function isUnavailable(outcome: GateOutcome<unknown> | undefined): boolean {
 function notElected(outcome: GateOutcome<unknown> & { readonly elected: false }): NotElected {
   if ("unavailable" in outcome) return { elected: false, reason: "unavailable" };
   const { reason, leader } = outcome;
-  if (reason === "done") return doneBefore(outcome.completion);
+  if (reason === "done") {
+    const { ran: elected, ...over } = outcomeOfOver(outcome.completion);
+    return { elected, ...over } as NotElected;
+  }
   if (leader) return { elected: false, reason: "claimed", leader };
   return { elected: false, reason: reason === undefined || reason === "busy" ? "held-back" : reason };
 }

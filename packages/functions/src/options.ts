@@ -156,9 +156,9 @@ export type OnlyAsLeaderOptions<Args extends readonly unknown[], Store extends L
  * - `claimed`: another invocation works, or it has died and its lease has not expired.
  * - `held-back`: nobody works, but something blocks this invocation: a minimum hold, another group's reservation, a transfer.
  * - `missed`: no invocation had claimed its occurrence, and more than `startWithinMs` had passed since it was due.
- * - `overlap`: another occurrence ran, or waited already. Its own one counts as done.
- * - `cancelled`: the signal of its handler aborted, because a later occurrence was due. Its own one counts as done.
- * - `paused`: an administrator had paused the election. Its occurrence counts as done.
+ * - `overlap`: another occurrence ran, or waited already. No invocation does its own one.
+ * - `cancelled`: the signal of its handler aborted, because a later occurrence was due. No invocation does its own one.
+ * - `paused`: an administrator had paused the election. No invocation does its occurrence.
  * - `unavailable`: the store cannot be reached.
  */
 export type SkipReason = "done" | "failed" | "claimed" | "held-back" | NotRun | "unavailable";
@@ -171,6 +171,8 @@ export interface NotElected {
   readonly leader?: Leader | undefined;
   /** With `done`: what the handler returned when the occurrence was done, as JSON, if `keepResult` was set. */
   readonly result?: unknown;
+  /** With `failed`: the code of the error. */
+  readonly failure?: string | undefined;
 }
 
 /** The options of any gate, without the types of a handler. */

@@ -40,6 +40,8 @@ describe("overlap of the gate oncePerTick", () => {
 
     await expect(clock.runUntil(twelve)).resolves.toEqual({ elected: false, reason: "overlap" });
     await clock.runUntil(ten);
+    const again = onlyAsLeader(hour("bufferOne", 2), () => "twelve")();
+    await expect(clock.runUntil(again)).resolves.toEqual({ elected: false, reason: "overlap" });
     await expect(clock.runUntil(eleven)).resolves.toBe("eleven");
   });
 
@@ -79,7 +81,7 @@ describe("overlap of the gate oncePerTick", () => {
 
     await expect(clock.runUntil(failing())).rejects.toThrow("disk full");
     expect(count).toBe(3);
-    await expect(clock.runUntil(failing())).resolves.toEqual({ elected: false, reason: "failed" });
+    await expect(clock.runUntil(failing())).resolves.toEqual({ elected: false, reason: "failed", failure: "Error" });
     const next = onlyAsLeader(hour("skip", 1), () => "eleven");
     await expect(clock.runUntil(next())).resolves.toEqual({ elected: false, reason: "paused" });
     expect(() => onlyAsLeader({ ...hour("skip", 2), tries: 0 }, () => 0)).toThrow("tries is 0");

@@ -149,8 +149,9 @@ export class Ticks<Store extends LeaseStore> implements Closable {
     if (this.#over.has(scheduledMs)) return { ran: false, reason: "done" };
     try {
       const outcome = await this.#closably((waiting) => this.#run(schedule, scheduledMs, task, waiting));
-      const isOver = outcome.ran || !OPEN.has(outcome.reason);
-      if (isOver) this.#over.add(scheduledMs);
+      // Without `startWithinMs`, as for a catch-up, a missed tick is one that the store has recorded as missed.
+      const isMissed = !outcome.ran && outcome.reason === "missed" && schedule.startWithinMs === undefined;
+      if (outcome.ran || isMissed || !OPEN.has(outcome.reason)) this.#over.add(scheduledMs);
       return outcome;
     } catch (error) {
       failures.push(error);

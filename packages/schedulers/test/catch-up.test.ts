@@ -25,9 +25,9 @@ beforeEach(() => {
   done = [];
 });
 
-function start(host: Host, catchUp?: object, work: (minute: number) => unknown = () => 0) {
+function start(host: Host, catchUp?: object, work: (minute: number) => unknown = () => 0, more?: object) {
   const options = { store: host.store, name: "refresh", periodMs: MINUTE_MS, logger: false, catchUp, onError: () => 0 } as const;
-  return every(options as never, async ({ occurrence }) => {
+  return every({ ...options, ...more } as never, async ({ occurrence }) => {
     const minute = (occurrence.scheduledMs - SINCE_MS) / MINUTE_MS;
     await work(minute);
     done.push(minute);
@@ -132,6 +132,24 @@ test("a tick that failed on every host, and one that the store missed, are done 
   await world.advance(MINUTE_MS);
   await world.runUntil(job.close());
   expect(done).toEqual([0, 3, 1, 2]);
+});
+
+test("a tick that was missed during its wait is over, and is read once", async () => {
+  let requests = 0;
+  const network = promptNetwork();
+  const host = connect((request) => {
+    requests += 1;
+    return network(request);
+  });
+  const work = (minute: number): unknown => minute === 0 && sleep(host.clock, 90_000);
+  const job = start(host, { ...all, atMost: 2 }, work, { overlap: "bufferOne", startWithinMs: 20_000 });
+  await world.advance(2.5 * MINUTE_MS);
+  requests = 0;
+  await world.advance(MINUTE_MS);
+  await world.runUntil(job.close());
+  expect(done).toEqual([0, 2, 3]);
+  // These are the run of the last tick.
+  expect(requests).toBe(6);
 });
 
 test("a host that is up sends no more requests with catchUp than without it, but for its first look back", async () => {

@@ -16,7 +16,7 @@ test.for<[name: string, LeaseSnapshot | undefined, IntervalLine[]]>([
   ["was done by its second attempt", record(2, { result: "attempt 2" }), [outcome(1, "open"), ended(2), outcome(2, "done")]],
   ["was done by a host that died before it said so", record(1, { result: "attempt 1" }), [ended(1)]],
   ["has failed", record(1, { failure: "Error" }), [outcome(1, "failed")]],
-  ["was skipped", record(1), [outcome(1, "overlap")]],
+  ["was skipped", record(1, { skipped: "overlap" }), [outcome(1, "overlap")]],
 ])("finds nothing wrong with a tick that %s", ([_, found, lines]) => {
   expect(checkTick(occurrence, found, lines)).toEqual([]);
 });
@@ -30,6 +30,7 @@ test.for<[name: string, problem: string, LeaseSnapshot | undefined, IntervalLine
   ["has another attempt's result", "of another attempt", record(2, { result: "attempt 1" }), [ended(2)]],
   ["is done without work", "did not end its work", record(1, { result: "attempt 1" }), []],
   ["has lost its result", "has no result", record(1), [ended(1), outcome(1, "done")]],
+  ["was skipped, and looks done", "is overlap, and its record", record(1), [outcome(1, "overlap")]],
   ["has failed, and looks done", "is failed, and its record", record(1), [outcome(1, "failed")]],
 ])("finds a tick that %s", ([_, problem, found, lines]) => {
   expect(checkTick(occurrence, found, lines).join("\n")).toContain(problem);

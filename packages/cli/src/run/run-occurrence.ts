@@ -66,12 +66,12 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
     if (outcome.elected) return outcome.result ?? exitCodeOfStop(stopped);
     if ("unavailable" in outcome) throw outcome.unavailable;
     if (outcome.reason === "done") {
-      const failure = outcome.completion?.failure;
+      const { failure, skipped } = outcome.completion ?? {};
       if (failure !== undefined) {
         tell(`'${key}' of '${election}' has failed (${printable(failure)}), and no host tries it again.`);
         return lostExitCode;
       }
-      inform(`'${key}' of '${election}' is done already.`);
+      inform(`'${key}' of '${election}' ${skipped === undefined ? "is done already" : `was skipped (${printable(skipped)})`}.`);
       return EXIT.done;
     }
     const leftMs = endMs - clock.monotonicMs();

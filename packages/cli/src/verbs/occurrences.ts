@@ -10,11 +10,11 @@ import { table } from "../table.ts";
 import { clipped, printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
-/** One occurrence, for programs. `result` and `failure` are what was recorded with its end. */
+/** One occurrence, for programs. `result`, `failure` and `skipped` are what was recorded with its end. */
 interface ShownOccurrence extends Completion {
   readonly key: string;
-  /** `running`: a candidate has claimed it. `open`: its task threw or its claim ran out, so the next delivery runs it. `failed`: no host tries it again. */
-  readonly state: "done" | "failed" | "running" | "open" | "unknown" | "foreign";
+  /** `running`: a candidate has claimed it. `open`: its task threw or its claim ran out, so the next delivery runs it. `failed`: no host tries it again. `skipped`: it is over without a run. */
+  readonly state: "done" | "failed" | "skipped" | "running" | "open" | "unknown" | "foreign";
   /** The number of the last attempt, from 1. */
   readonly attempt: number;
   readonly holder?: string | undefined;
@@ -72,8 +72,9 @@ function occurrenceOf(found: ListedElection, prefix: string): ShownOccurrence {
   if (found.state === "foreign") return { key, state: "foreign", attempt: 0, age: "" };
   const { state, term: attempt, holder, bar } = found;
   if (bar?.kind === "done") {
-    const { completion } = bar;
-    return { key, state: completion?.failure === undefined ? "done" : "failed", attempt, holder, age: "", ...completion };
+    const { failure, skipped } = bar.completion ?? {};
+    const end = failure !== undefined ? "failed" : skipped === undefined ? "done" : "skipped";
+    return { key, state: end, attempt, holder, age: "", ...bar.completion };
   }
   if (state === "unknown") return { key, state, attempt, holder, age: ageOf(found) };
   const isOpen = state === "vacant" || state === "expired";
@@ -81,9 +82,9 @@ function occurrenceOf(found: ListedElection, prefix: string): ShownOccurrence {
 }
 
 function tableOf(shown: readonly ShownOccurrence[]): string {
-  const rows = shown.map(({ key, state, attempt, holder = "", age }) => [
+  const rows = shown.map(({ key, state, skipped, attempt, holder = "", age }) => [
     printable(key),
-    state,
+    skipped === undefined ? state : `${state} (${printable(skipped)})`,
     String(attempt),
     clipped(printable(holder)),
     age,

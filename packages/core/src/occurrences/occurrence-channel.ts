@@ -1,5 +1,5 @@
 import { publisher } from "../reporting/diagnostics.ts";
-import type { NotRun } from "./overlap.ts";
+import type { NotRun } from "../store/lease-snapshot.ts";
 
 /** The `node:diagnostics_channel` of each end of a claimed occurrence, and of each missed one: {@link PublishedOccurrence}. */
 export const OCCURRENCE_CHANNEL = "leasehold:occurrence";

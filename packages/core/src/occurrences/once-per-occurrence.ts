@@ -2,7 +2,7 @@ import { WAIT_OPTIONS, type WaitOptions } from "../election/calls.ts";
 import type { Leadership, OccurrenceLeadership } from "../election/leadership.ts";
 import { AlreadyAbortedError, ConfigurationError } from "../reporting/errors.ts";
 import { Journal } from "../reporting/journal.ts";
-import type { Completion } from "../store/lease-snapshot.ts";
+import type { Completion, NotRun } from "../store/lease-snapshot.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { checkCallOptions, checkSignal, sharedClock } from "../store/options.ts";
 import { sleep } from "../time/clock.ts";
@@ -18,7 +18,7 @@ import {
   type ScheduleOptions,
 } from "./once-per-occurrence-options.ts";
 import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
-import type { NotRun, Settled } from "./overlap.ts";
+import type { Settled } from "./overlap.ts";
 import { noteRun } from "./last-run.ts";
 import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
@@ -39,8 +39,8 @@ export type OccurrenceTask<T, Store = LeaseStore, Claimed = ClaimedOccurrence> =
 
 /**
  * `done`: another call has done it; with `keepResult`, `result` is what its task returned. `failed`: its last try has failed,
- * with an error of this code. `in-progress`: another host has claimed it, and may still fail. `missed`, `overlap`, `cancelled`,
- * `paused`: see {@link NotRun}. Other hosts find all but a missed one done.
+ * with an error of this code. `in-progress`: another host has claimed it, and may still fail. `overlap`, `cancelled`, `paused`:
+ * see {@link NotRun}; later calls get the same reason. `missed`: it is too late for this call, and perhaps not for another host.
  */
 export type OccurrenceOutcome<T> =
   | { readonly ran: true; readonly result: T; readonly attempt: number }
@@ -177,7 +177,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
         failingSinceMs ??= clock.monotonicMs();
         if (clock.monotonicMs() - failingSinceMs >= leaseDurationMs) throw outcome.unavailable;
       } else {
-        if (outcome.reason === "done") return doneBefore(outcome.completion);
+        if (outcome.reason === "done") return outcomeOfOver(outcome.completion);
         if (outcome.reason === "missed") return missed(id, schedule);
         if (outcome.leader && whenInProgress !== "wait") return { ran: false, reason: "in-progress" };
         failingSinceMs = undefined;
@@ -194,8 +194,10 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   }
 }
 
-function doneBefore<T>({ result, failure }: Completion = {}): OccurrenceOutcome<T> {
+/** Returns the outcome of a call that finds its occurrence over. */
+export function outcomeOfOver<T>({ result, failure, skipped }: Completion = {}): OccurrenceOutcome<T> & { readonly ran: false } {
   if (failure !== undefined) return { ran: false, reason: "failed", failure };
+  if (skipped !== undefined) return { ran: false, reason: skipped };
   return { ran: false, reason: "done", ...(result === undefined ? {} : { result: result as T }) };
 }
 

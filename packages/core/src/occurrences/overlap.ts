@@ -2,6 +2,7 @@ import { Elector } from "../election/elector.ts";
 import type { Leader, Leadership, OccurrenceLeadership } from "../election/leadership.ts";
 import { ConfigurationError, isOutage, LeadershipEndedError, UnsupportedError } from "../reporting/errors.ts";
 import type { LoggerOption } from "../reporting/journal.ts";
+import type { NotRun } from "../store/lease-snapshot.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import type { Clock } from "../time/clock.ts";
 import type { LatestBegin } from "./attempt.ts";
@@ -34,14 +35,6 @@ export interface OverlapOptions {
   readonly logger?: LoggerOption;
   readonly latest?: LatestBegin | undefined;
 }
-
-/**
- * - `overlap`: another occurrence of the schedule ran, or waited already.
- * - `cancelled`: its task was aborted, because a later occurrence was due.
- * - `paused`: an administrator had paused the schedule's election.
- * - `missed`: `startWithinMs` ended while it waited.
- */
-export type NotRun = "overlap" | "cancelled" | "paused" | "missed";
 
 export type Settled<T> = { readonly ran: true; readonly result: T } | { readonly ran: false; readonly reason: NotRun };
 

@@ -94,7 +94,7 @@ async function runAndComplete<T, Store extends LeaseStore>(
     overlap === "allowAll"
       ? { ran: true, result: await work(claim) }
       : await runByOverlap({ store, election, overlap, occurrences, clock, ...timing(), logger, latest }, claim, work);
-  await completeWhileClaimed(claim, clock, endMs, settled.ran ? completionBy(settled.result) : undefined);
+  await completeWhileClaimed(claim, clock, endMs, settled.ran ? completionBy(settled.result) : { skipped: settled.reason });
   return settled;
 
   function completionBy(tried: Tried<T>): Completion | undefined {

@@ -13,9 +13,9 @@ export function completionOf(result: unknown, id: string, store: OccurrenceStore
 /** As {@link completionOf}, for a value that may be no completion: `work().then(leadership.complete)` gives any value. */
 export function completionIn(given: unknown, id: string, store: OccurrenceStore): Completion | undefined {
   if (typeof given !== "object" || given === null) return undefined;
-  const { result, failure } = given as Completion;
-  if (typeof failure !== "string") return completionOf(result, id, store);
-  return checked(result === undefined ? { failure } : { result, failure }, id, store);
+  const { result, failure, skipped } = given as Completion;
+  const isCompletion = typeof (failure ?? skipped) === "string";
+  return isCompletion ? checked({ result, failure, skipped }, id, store) : completionOf(result, id, store);
 }
 
 function checked(completion: Completion, id: string, { name, capabilities }: OccurrenceStore): Completion {

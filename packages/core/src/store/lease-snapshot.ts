@@ -1,14 +1,25 @@
+/**
+ * The reason why an occurrence was claimed, and is over without a run:
+ * - `overlap`: another occurrence of the schedule ran, or waited already.
+ * - `cancelled`: its task was aborted, because a later occurrence was due.
+ * - `paused`: an administrator had paused the schedule's election.
+ * - `missed`: `startWithinMs` ended while it waited.
+ */
+export type NotRun = "overlap" | "cancelled" | "paused" | "missed";
+
 /** The facts that are recorded together with the end of an occurrence. */
 export interface Completion {
   /** The result of the task, as JSON holds it; absent where none was kept. */
   readonly result?: unknown;
   /** Set where the last try of the task has failed: the code of its error. */
   readonly failure?: string | undefined;
+  /** Set where the occurrence is over without a run. */
+  readonly skipped?: NotRun | undefined;
 }
 
 /**
  * The reason why a candidate may not acquire at present:
- * - `done`: the occurrence is over; no candidate may acquire it again. `completion` says more, for instance that it has failed.
+ * - `done`: the occurrence is over; no candidate may acquire it again. `completion` says more, for instance that it was skipped.
  * - `lease`: a candidate has the lease, or may have it; no other may acquire.
  * - `hold`: the lease was released before its minimum hold was over; no candidate may acquire for `leftMs` more.
  * - `pause`: an administrator has paused the election; no candidate may acquire until it is resumed. A present leader goes on.
