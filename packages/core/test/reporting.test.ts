@@ -1,4 +1,13 @@
-import { ConfigurationError, Elector, MemoryLeaseStore, Observer, pinoLogger, StoreError } from "@leasehold/core";
+import {
+  ConfigurationError,
+  Elector,
+  MemoryLeaseStore,
+  Observer,
+  pinoLogger,
+  StoreError,
+  type Leadership,
+} from "@leasehold/core";
+import { sleep } from "@leasehold/core/provider";
 import type { PinoLike } from "../src/reporting/logger.ts";
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -202,6 +211,28 @@ describe("what is written", () => {
     expect(await printed()).toEqual(["LEASEHOLD_OVERRUN"]);
     task.settle();
     await Promise.all([running, stopping]);
+  });
+
+  test.each([
+    ["the task looks first", (leadership: Leadership) => leadership.isValid()],
+    ["the timer runs first", () => undefined],
+  ])("a leadership lost because the process did not run is one process warning, if %s", async (_, look) => {
+    const clock = new ProcessClock(world.clock);
+    const a = world.candidate("a", { logger: undefined, clock });
+    const running = a.elector.run(async (leadership) => {
+      await sleep(clock, 4_500);
+      look(leadership);
+      await untilAborted(leadership);
+    });
+    await world.clock.advance(1_000);
+    clock.pause();
+    await world.clock.advance(2 * LEASE_MS);
+    clock.resume();
+    await world.clock.advance(1_000);
+
+    expect(await printed()).toEqual(["LEASEHOLD_BLOCKED"]);
+    void a.elector.stop();
+    await world.clock.runUntil(running);
   });
 
   test("a record that has gone back is reported once, for any number of polls", async () => {

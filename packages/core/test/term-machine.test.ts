@@ -186,6 +186,16 @@ describe("the table", () => {
   });
 });
 
+test.each([
+  ["is lost at the renew deadline", 10_000, 2_500, ["abort", "announce-blocked"]],
+  ["is lost at the end of its validity", 13_500, 12_500, ["abort", "announce-blocked"]],
+  ["is lost, and the timer was a little late", 10_000, 2_499, ["abort"]],
+  ["goes on", 9_999, 8_999, []],
+])("a term whose process did not run says so where it %s", (_, ms, lateMs, effects) => {
+  const found = step(beginTerm(plan, at(0)), { type: "check" }, at(ms), lateMs).effects;
+  expect(found.map(({ type }) => type)).toEqual(effects);
+});
+
 /** A term, with the facts that its state does not keep. */
 interface Observed {
   readonly term: TermState;

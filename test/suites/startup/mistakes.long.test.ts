@@ -34,6 +34,19 @@ This page lists common mistakes of set-up, by store. It shows the message, which
 \`run\` and \`campaign\` do by default, on a lease of 15 s. With \`startup: "patient"\` only a mistake of this process itself ends
 them. A test makes these mistakes, and writes this page. Azurite and dynalite stand for their services, whose texts differ in places. For
 a wrong key, for instance, Azure itself says AuthenticationFailed, which is STORE_UNAUTHENTICATED. Read 'get' or 'put' as either of them.
+
+## In your code
+
+| you write                                            | what happens                                                                                             |
+| ---------------------------------------------------- | -------------------------------------------------------------------------------------------------------- |
+| a task of \`run\` that starts something and returns    | each return gives the lease up. After two there is a warning (\`LEASEHOLD_TASK_RETURNED\`), and a pause    |
+| \`await elector.stop()\` in the task                   | it waits for itself. On Node 24 a warning says so at once (\`LEASEHOLD_WAITS_FOR_ITSELF\`)                 |
+| a loop that blocks the event loop                    | the leadership is lost. A warning says for how long it was blocked (\`LEASEHOLD_BLOCKED\`)                 |
+| \`elector.isLeader\` without a call of \`run\`           | it is false for ever, without a warning                                                                  |
+| \`const leads = elector.isLeader\`, used later         | it may be wrong by then, without a warning. Ask right before each act                                    |
+| a leadership of \`campaign\` that is never released    | the lease is renewed until the process ends. \`run\` then throws \`ELECTOR_BUSY\`, and \`tryRun\` returns \`busy\` |
+| \`MemoryLeaseStore\`, or a SQLite file, in a container | each container has a leader. A warning says so (\`LEASEHOLD_LOCAL_STORE\`)                                 |
+| \`run(task, signal)\`, an unknown option or event      | a \`ConfigurationError\`, in JavaScript too                                                                |
 `;
 const QUORUM = "\n## A quorum\n";
 const QUORUM_HEAD = `${QUORUM}

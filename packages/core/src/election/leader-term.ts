@@ -151,9 +151,9 @@ export class LeaderTerm<Led extends Leadership> {
   }
 
   /** The only place that changes the state. It changes before the effects, because a listener may call back. */
-  #on(event: TermEvent, now: Instant = instantOf(this.#options.clock)): TermState {
+  #on(event: TermEvent, now: Instant = instantOf(this.#options.clock), dueMs = this.#timerMs): TermState {
     const before = this.#state;
-    const { term, effects } = step(before, event, now);
+    const { term, effects } = step(before, event, now, now.monotonicMs - dueMs);
     this.#state = term;
     if (term.renewal.is === "closed" && before.renewal.is !== "closed") this.#leaseWatch.cancel();
     for (const effect of effects) this.#perform(effect);
@@ -190,7 +190,7 @@ export class LeaderTerm<Led extends Leadership> {
     const dueMs = this.#timerMs;
     const now: Instant = { monotonicMs: Math.max(monotonicMs, dueMs), wallMs };
     this.#timerMs = Infinity;
-    this.#on({ type: "tick", dueMs }, now);
+    this.#on({ type: "tick", dueMs }, now, dueMs);
   }
 
   #perform(effect: TermEffect): void {
@@ -209,6 +209,8 @@ export class LeaderTerm<Led extends Leadership> {
         return announcements.renewFailed(effect.error);
       case "announce-overrun":
         return announcements.overrun(effect.sinceSignalMs);
+      case "announce-blocked":
+        return announcements.blocked(effect.forMs);
       case "give-up-waiting":
         return this.#settled.reject(new DrainTimeoutError(this.#lease.election, this.term, effect.waitedMs));
       case "release":

@@ -68,6 +68,14 @@ export class TermAnnouncements {
     process.exit(OVERRUN_EXIT_CODE);
   }
 
+  /** The term's timer was late for so long, and the leadership was lost meanwhile. */
+  blocked(forMs: number): void {
+    const { election, term } = this.#lease;
+    const ms = Math.round(forMs);
+    const text = `Leadership of '${election}' (term ${term}) was lost because this process did not run for ${ms} ms or more: its event loop was blocked, or the process was frozen.`;
+    this.#options.journal.warn("LEASEHOLD_BLOCKED", "warn", text, { election, term, blockedMs: ms });
+  }
+
   releaseFailed(error: unknown): void {
     this.#options.announcements.emit("releaseFailed", { term: this.#lease.term, error });
   }

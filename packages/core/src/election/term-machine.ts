@@ -28,11 +28,14 @@ export function beginTerm(plan: TermPlan, now: Instant): TermState {
   };
 }
 
-/** Returns what one event makes of a term. It reads no clock, sends no request and changes no argument. */
-export function step(before: TermState, event: TermEvent, now: Instant): TermStep {
+/**
+ * Returns what one event makes of a term. It reads no clock, sends no request and changes no argument.
+ * @param lateMs the time since the term's timer was due. It has not run since, because the process did not.
+ */
+export function step(before: TermState, event: TermEvent, now: Instant, lateMs = 0): TermStep {
   const term = { ...before };
   const effects: TermEffect[] = [];
-  apply({ term, now, effects }, event);
+  apply({ term, now, lateMs, effects }, event);
   return { term, effects };
 }
 
@@ -54,6 +57,7 @@ export function isOverdue(term: TermState, now: Instant): boolean {
 interface Draft {
   readonly term: { -readonly [Key in keyof TermState]: TermState[Key] };
   readonly now: Instant;
+  readonly lateMs: number;
   readonly effects: TermEffect[];
 }
 
@@ -104,7 +108,7 @@ function tick(draft: Draft, dueMs = draft.now.monotonicMs): void {
 
 /** Lets the clocks decide first whether the term is over, then whether it is ending. */
 function checkClocks(draft: Draft): void {
-  const { term, now } = draft;
+  const { term, now, lateMs, effects } = draft;
   if (term.over) return;
   const elapsed = sinceGrantMs(term, now);
   const { timing, renewal } = term.plan;
@@ -115,7 +119,10 @@ function checkClocks(draft: Draft): void {
     const hint = renewal === "manual" ? "; its task is to renew it more often" : "";
     const none = `no renewal was confirmed for ${Math.round(elapsed)} ms`;
     end(draft, lost(term, "renew-deadline", `${none} (renewDeadlineMs ${timing.renewDeadlineMs})${hint}.`));
+  } else {
+    return;
   }
+  if (lateMs >= timing.renewIntervalMs / 2) effects.push({ type: "announce-blocked", forMs: lateMs });
 }
 
 /** Ends a term whose task was silent for too long. A `check` leaves this out: the task calls `checkpoint()` only after it. */

@@ -92,6 +92,8 @@ export type TermEffect =
   | { readonly type: "announce-renewed" }
   | { readonly type: "announce-renew-failed"; readonly error: unknown }
   | { readonly type: "announce-overrun"; readonly sinceSignalMs: number }
+  /** The leadership was lost while the process did not run. */
+  | { readonly type: "announce-blocked"; readonly forMs: number }
   /** A stop waits no longer for the task. */
   | { readonly type: "give-up-waiting"; readonly waitedMs: number }
   | { readonly type: "release"; readonly endReason: Error | undefined; readonly holdMs: number }
