@@ -97,9 +97,21 @@ export function storeClosed(): ConfigurationError {
   );
 }
 
+/** Matches the messages of drivers about a call on a pool or a handle that was closed. */
+const CLOSED = /pool after calling end|pool is closed|PGlite is clos|database (connection )?is not open/i;
+
+/** Returns whether the error of a driver means that its pool or handle was closed. */
+export function isOfClosedHandle(error: unknown): boolean {
+  return CLOSED.test(String((error as Partial<Error> | undefined)?.message));
+}
+
 /** Returns a driver's error as a `StoreError`. Returns an error of Leasehold unchanged. */
 export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (error: unknown) => Meaning | undefined): Error {
   if (isLeaseholdError(error)) return error;
+  if (isOfClosedHandle(error))
+    return new ConfigurationError(
+      "The handle that this SqlLeaseStore was given is closed. Close it after the store; to go on, make another store on an open one.",
+    );
   const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
   const { blockers, ...request } = label;
   const meaning = meaningOf(error) ?? { code: "STORE_UNAVAILABLE", notApplied: wasNeverSent(code) };

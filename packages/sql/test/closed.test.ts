@@ -89,6 +89,17 @@ await describeDatabases(SERVERS, (test, kind) => {
     for (const failure of failures) expect(failure).toMatch(/closed/);
   });
 
+  test("a pool that the user has closed says so, and is not taken for an outage", async ({ world }) => {
+    const pool = kind === "mysql" ? createPool(world.place) : new Pool({ connectionString: world.place });
+    const store = world.store(pool);
+    await world.win(store);
+    await pool.end();
+    await expect(store.read(world.election)).rejects.toMatchObject({
+      code: "CONFIGURATION",
+      message: expect.stringMatching(/^The handle .* is closed\./),
+    });
+  });
+
   test("a pool of the user's stays open, and is no longer used", async ({ world }) => {
     const pool = kind === "mysql" ? createPool(world.place) : new Pool({ connectionString: world.place });
     world.onEnd(() => pool.end());

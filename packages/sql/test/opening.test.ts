@@ -14,8 +14,10 @@ test("a server's URL is refused as the path of a file, and its password is not s
 
 test.for([
   [":memory:", 'sqlite is ":memory:"; it must be the path of a database file.'],
-  [5, "sqlite is 5; it must be the path of a database file, or an open DatabaseSync of node:sqlite."],
-])("what is no path of a file, and no handle, is named: %s", ([sqlite, message]) => {
+  [5, "sqlite is 5; it must be the path of a database file, an open DatabaseSync of node:sqlite, or a handle of"],
+  [{ authToken: "hush", execute: () => 0 }, /^sqlite is an object without exec and prepare; it must be [a-zA-Z0-9:, -]+\.$/],
+  [Object.assign(() => 0, { exec: () => 0 }), "sqlite is a function without prepare; it must be"],
+] as const)("what is no path of a file, and no handle, is named, without its content: %o", ([sqlite, message]) => {
   expect(() => new SqlLeaseStore({ sqlite } as unknown as SqlLeaseStoreOptions)).toThrow(message);
 });
 

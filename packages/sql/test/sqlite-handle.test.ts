@@ -61,9 +61,32 @@ await describeDatabases(["sqlite"], (test) => {
     await store.release(await world.win(store), LIMITS);
     application.exec("BEGIN");
     application.exec("INSERT INTO bills VALUES (1)");
-    await expect(store.acquire(world.acquiring({ timeoutMs: 300 }))).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    await expect(store.acquire(world.acquiring({ timeoutMs: 300 }))).rejects.toMatchObject({
+      code: "STORE_TIMEOUT",
+      message: expect.stringContaining("The application has a transaction under way on the handle that it gave as sqlite."),
+    });
     application.exec("ROLLBACK");
     await expect(world.win(store)).resolves.toMatchObject({ term: 2 });
+  });
+
+  test("a handle that is read-only acquires nothing, and says so", async ({ world }) => {
+    const lease = await world.win(world.store());
+    await world.store().break(world.election, { reason: "r", immediate: true });
+    const application = new DatabaseSync(world.place, { readOnly: true });
+    world.onEnd(async () => application.close());
+    const store = world.store(application);
+    await expect(store.read(world.election)).resolves.toMatchObject({ term: lease.term });
+    await expect(store.acquire(world.acquiring())).rejects.toMatchObject({
+      code: "STORE_DENIED",
+      message: expect.stringContaining("A handle must not be opened as read-only."),
+    });
+    await expect(world.store().read(world.election)).resolves.toMatchObject({ term: lease.term, state: "vacant" });
+  });
+
+  test("a handle whose answers come later is refused", async () => {
+    const later = { exec: () => undefined, prepare: () => ({ get: () => Promise.resolve({ file: "a.db" }) }) };
+    await using store = new SqlLeaseStore({ sqlite: later });
+    await expect(store.read("e")).rejects.toMatchObject({ code: "CONFIGURATION", message: /return no row at once/ });
   });
 
   test("a handle in memory is refused, and so is an object that is not a handle", async () => {

@@ -48,7 +48,9 @@ export function sqliteMeaning(error: unknown): Meaning | undefined {
   if (code === undefined) return undefined;
   if (code === BUSY || code === LOCKED) return { code: "STORE_CONFLICT", notApplied: true };
   const advice = " The file's folder must exist, and this process must be allowed to write to it.";
-  if (code === PERM || code === AUTH || code === READONLY) return { code: "STORE_DENIED", notApplied: true, advice };
+  if (code === READONLY)
+    return { code: "STORE_DENIED", notApplied: true, advice: `${advice} A handle must not be opened as read-only.` };
+  if (code === PERM || code === AUTH) return { code: "STORE_DENIED", notApplied: true, advice };
   if (code === CANTOPEN) return { code: "STORE_MISSING", notApplied: true, advice };
   if (code === ERROR && /no such column|has no column/.test(message))
     return { code: "STORE_REJECTED", notApplied: true, advice: OTHER_LAYOUT };

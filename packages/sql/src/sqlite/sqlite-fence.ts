@@ -6,10 +6,8 @@ import { NO_VERSION, type Row } from "../schema.ts";
 import type { Tables } from "../tables.ts";
 import { checkNoOtherLibrary } from "./other-library.ts";
 import type { SqliteConnections } from "./sqlite-files.ts";
-import { inPresentTransaction, type SqliteHandle } from "./sqlite-handle.ts";
+import { inPresentTransaction, OwnTransactionError, type SqliteHandle } from "./sqlite-handle.ts";
 
-/** SQLITE_BUSY. */
-const BUSY = 5;
 const FOREIGN_KEYS_OFF =
   "fence() needs foreign keys on its connection: run PRAGMA foreign_keys = ON after opening it. They keep a stale leader's transaction from being committed.";
 
@@ -83,7 +81,7 @@ ORDER BY guard.number`;
    */
   move({ data, leases, path, isOwn }: SqliteConnections, move: FenceMove, write: () => boolean): boolean {
     if (isOwn) checkNoOtherLibrary(path);
-    if (inPresentTransaction(data)) throw Object.assign(new Error("a transaction is under way on the handle"), { errcode: BUSY });
+    if (inPresentTransaction(data)) throw new OwnTransactionError();
     // Exclusive, because a commit that has to wait for readers could fail.
     data.exec("BEGIN EXCLUSIVE");
     let written = false;

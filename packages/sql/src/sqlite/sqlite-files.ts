@@ -7,7 +7,7 @@ import { storeClosed } from "../sql-errors.ts";
 import type { Tables } from "../tables.ts";
 import { checkOnlyName, identityAt } from "./file-identity.ts";
 import { checkNoOtherLibrary, countOpening } from "./other-library.ts";
-import { inPresentTransaction, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
+import { inPresentTransaction, OwnTransactionError, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
 import { sqliteMigration, uniqueIndexes } from "./sqlite-schema.ts";
 
 /**
@@ -235,22 +235,26 @@ function checkPath(path: string): string {
   );
 }
 
+const HANDLES = "an open DatabaseSync of node:sqlite, or a handle of better-sqlite3 or libsql";
+
+/** @throws {ConfigurationError} The message shows nothing of an object, because that may hold a password. */
 function checkHandle(given: unknown): SqliteHandle {
-  const handle = given as Partial<SqliteHandle> | undefined;
-  if (typeof handle?.prepare !== "function" || typeof handle.exec !== "function") {
-    throw new ConfigurationError(
-      `sqlite is ${JSON.stringify(given)}; it must be the path of a database file, or an open DatabaseSync of node:sqlite.`,
-    );
-  }
-  return handle as SqliteHandle;
+  const handle = (given ?? {}) as Readonly<Record<string, unknown>>;
+  const missing = ["exec", "prepare"].filter((name) => typeof handle[name] !== "function");
+  if (missing.length === 0) return given as SqliteHandle;
+  const kind = typeof given === "function" ? "a function" : "an object";
+  const what = given === Object(given) ? `${kind} without ${missing.join(" and ")}` : String(given);
+  throw new ConfigurationError(`sqlite is ${what}; it must be the path of a database file, ${HANDLES}.`);
 }
 
-/** Returns the path of a handle's file. @throws {ConfigurationError} for a database in memory. */
+/** Returns the path of a handle's file. @throws {ConfigurationError} for a database in memory, and for a handle with callbacks. */
 function pathOf(handle: SqliteHandle): string {
-  if (inPresentTransaction(handle)) throw Object.assign(new Error("the handle has a transaction under way"), { errcode: 5 });
-  const { file } = (handle.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get() ?? {}) as {
-    file?: unknown;
-  };
+  if (inPresentTransaction(handle)) throw new OwnTransactionError();
+  const found = handle.prepare("SELECT file FROM pragma_database_list WHERE name = 'main'").get?.();
+  // A handle with callbacks or promises returns something else.
+  if (typeof found !== "object" || found === null || !("file" in found))
+    throw new ConfigurationError(`sqlite is a handle whose statements return no row at once; it must be ${HANDLES}.`);
+  const { file } = found;
   if (typeof file === "string" && file !== "") return file;
   throw new ConfigurationError(
     "sqlite is a database in memory, which no other process sees. Within one process, use MemoryLeaseStore.",

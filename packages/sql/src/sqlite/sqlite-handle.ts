@@ -1,3 +1,5 @@
+import { isOfClosedHandle } from "../sql-errors.ts";
+
 /** An open database: `DatabaseSync` of `node:sqlite`, or a handle of another library with the same functions. */
 export interface SqliteHandle {
   exec(sql: string): unknown;
@@ -18,13 +20,27 @@ export interface SqliteStatement {
 
 export type SqliteValue = string | number | null;
 
+/** SQLITE_BUSY. */
+const BUSY = 5;
+
+/** The error of a call that has to wait until the application's transaction on the handle has ended. */
+export class OwnTransactionError extends Error {
+  readonly errcode: number = BUSY;
+
+  constructor() {
+    super("The application has a transaction under way on the handle that it gave as sqlite. Keep transactions short.");
+  }
+}
+
 /**
  * Returns whether a transaction is under way: SQLite cannot begin one inside another. Node itself reports it only since 22.16.
+ * @throws the library's error if the handle was closed.
  */
 export function inPresentTransaction(handle: SqliteHandle): boolean {
   try {
     handle.exec("BEGIN");
-  } catch {
+  } catch (error) {
+    if (isOfClosedHandle(error)) throw error;
     return true;
   }
   handle.exec("ROLLBACK");

@@ -39,7 +39,7 @@ import { lockOwners } from "./lock-owner.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
 import { SqliteFence } from "./sqlite-fence.ts";
 import { LEASE_FILE_SUFFIX, type SqliteConnections, type SqliteFiles } from "./sqlite-files.ts";
-import { waitingForLocks, withWholeIntegers } from "./sqlite-handle.ts";
+import { OwnTransactionError, waitingForLocks, withWholeIntegers } from "./sqlite-handle.ts";
 
 /** The present time by SQLite's clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -165,19 +165,21 @@ export class SqliteRecordStore implements FencedRecordStore {
   ): Promise<T> {
     const label = { store: this.name, operation, election, writes: operation === "put" };
     let lockedPath: string | undefined;
+    let cause: unknown;
+    const retry = (error: unknown): undefined => retryable((cause = error), label, signal);
     // The abort's reason is the time-out error that the caller gets.
-    const onAbort = (): void => void (lockedPath && nameLockOwners(signal.reason, lockedPath));
+    const onAbort = (): void => nameBlocker(signal.reason, lockedPath, cause);
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       for (let tries = 0; ; tries += 1) {
-        const connections = await this.#files.open().catch((error: unknown) => retryable(error, label, signal));
+        const connections = await this.#files.open().catch(retry);
         signal.throwIfAborted();
         lockedPath = connections?.path;
         try {
           const waitMs = operation !== "put" ? 0 : (LOCK_WAITS_MS[tries] ?? LONGEST_LOCK_WAIT_MS);
           if (connections) return onceUnlocked(connections, waitMs, act);
         } catch (error) {
-          retryable(error, label, signal);
+          retry(error);
         }
         await sleep(this.#clock, BUSY_MS * (0.5 + this.#clock.random() / 2), signal);
       }
@@ -216,7 +218,9 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
   };
 }
 
-/** Adds to the error's message the processes that have locked the files. */
-function nameLockOwners(error: unknown, path: string): void {
-  if (error instanceof Error) error.message += lockOwners(path) || lockOwners(`${path}${LEASE_FILE_SUFFIX}`);
+/** Adds to the error's message the application's own transaction, or the processes that have locked the files. */
+function nameBlocker(error: unknown, path: string | undefined, cause: unknown): void {
+  if (!(error instanceof Error)) return;
+  if (cause instanceof OwnTransactionError) error.message += ` ${cause.message}`;
+  else if (path !== undefined) error.message += lockOwners(path) || lockOwners(`${path}${LEASE_FILE_SUFFIX}`);
 }

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await store.close();
-  await database.close();
+  if (!database.closed) await database.close();
 });
 
 async function writes(): Promise<readonly unknown[]> {
@@ -98,4 +98,10 @@ test("fence() outside a transaction, and a store on a transaction, are refused",
 test("an elector leads on it", async () => {
   const outcome = await new Elector({ store, election: "elector" }).tryRun(({ term }) => term);
   expect(outcome).toMatchObject({ elected: true, result: 1 });
+});
+
+// The last test, because it closes what the others share.
+test("a PGlite that was closed says so, and is not taken for an outage", async () => {
+  await database.close();
+  await expect(store.read("one")).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringMatching(/is closed\./) });
 });

@@ -3,6 +3,7 @@
  * has a process. A process that has loaded such a library refuses paths that it has open.
  */
 import { expect } from "vitest";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { fences, lives } from "../drivers/life-of-a-lease.ts";
 import { describeDatabases } from "../sql-world.ts";
@@ -24,6 +25,16 @@ await describeDatabases(["sqlite"], (test) => {
       });
     },
   );
+
+  test.for([BETTER_SQLITE, LIBSQL])("a handle of $name that was closed says so at once", async (library, { world }) => {
+    const application = library.open(world.place);
+    const store = world.store(application);
+    const lease = await world.win(store);
+    application.close();
+    const closed = { code: "CONFIGURATION", message: expect.stringMatching(/^The handle .* is closed\./) };
+    await expect(store.release(lease, LIMITS)).rejects.toMatchObject(closed);
+    await expect(world.store(application).read(world.election)).rejects.toMatchObject(closed);
+  });
 
   test.for([BETTER_SQLITE, LIBSQL])("a path that $name has open in this process is refused", async (library, { world }) => {
     const application = library.open(world.place);
