@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
-import { oldestPeers } from "./test/oldest-peers/peers.ts";
+import { installedIn, oldestPeers } from "./test/oldest-peers/peers.ts";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests run from the sources: every package exports them under this private condition, so nothing has to be built.
@@ -19,10 +19,14 @@ const EACH_KIND = "packages/{azure-blob,dynamodb}/test/conformance-each-kind.tes
  */
 const AT_A_TIME = { packages: 12, suites: 64 };
 
+/** Where `npm run drivers` has installed other versions of drivers and ORMs. */
+const DRIVERS = process.env["LEASEHOLD_DRIVERS"];
+
 /** The tests in one folder. The limits are what a busy machine needs; no test is to prove that something is fast. */
 export function testProject(name: string, folder: string, isLong: boolean, maxConcurrency = 5): TestProjectInlineConfiguration {
   return {
     ssr: { resolve },
+    plugins: DRIVERS === undefined ? [] : [installedIn(DRIVERS)],
     test: {
       name,
       include: [`${folder}/**/${isLong ? LONG : "*.test.ts"}`],

@@ -19,13 +19,25 @@ export const OLDEST: Readonly<Record<string, { readonly version: string; readonl
   }),
 );
 
-/** Has tests and packages import the oldest versions. */
-export const oldestPeers: Plugin = {
-  name: "oldest-peers",
-  enforce: "pre",
-  resolveId(id) {
-    const name = Object.keys(OLDEST).find((peer) => id === peer || id.startsWith(`${peer}/`));
-    const alias = name && OLDEST[name]?.alias;
-    return alias ? requireHere.resolve(alias + id.slice(name.length)) : undefined;
-  },
-};
+/** Has tests and packages import other versions of some packages. @param resolve returns the file of a module of one of them. */
+function importing(packages: readonly string[], resolve: (id: string, name: string) => string): Plugin {
+  return {
+    name: "other-versions",
+    enforce: "pre",
+    resolveId(id) {
+      const name = packages.find((one) => id === one || id.startsWith(`${one}/`));
+      return name === undefined ? undefined : resolve(id, name);
+    },
+  };
+}
+
+export const oldestPeers: Plugin = importing(Object.keys(OLDEST), (id, name) =>
+  requireHere.resolve(OLDEST[name]?.alias + id.slice(name.length)),
+);
+
+/** Has tests and packages import what is installed in a folder of its own. */
+export function installedIn(folder: string): Plugin {
+  const require = createRequire(join(folder, "package.json"));
+  const { dependencies } = require("./package.json") as { readonly dependencies: Readonly<Record<string, string>> };
+  return importing(Object.keys(dependencies), (id) => require.resolve(id));
+}

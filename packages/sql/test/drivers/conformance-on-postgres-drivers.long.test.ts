@@ -2,7 +2,7 @@
 import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
 import { startPostgresPlaces } from "../postgres-place.ts";
 import { runOnServer } from "../sql-place.ts";
-import { NEON_HTTP, POSTGRES_JS } from "./postgres-drivers.ts";
+import { NEON_HTTP, NEON_WEBSOCKET, POSTGRES_JS } from "./postgres-drivers.ts";
 
 const DESCRIBES =
   "postgres.js asks the server for the parameters' types before it sends a statement, so the reply that is lost is that answer";
@@ -18,3 +18,7 @@ await runOnServer(`postgres (${NEON_HTTP.name})`, postgresMissing(), {
   start: () => startPostgresPlaces(NEON_HTTP),
   lacks: { watch: "HTTP has no notifications" },
 });
+
+// It is a pool of `pg` on another kind of socket, so `npm run drivers` is enough.
+if (process.env["LEASEHOLD_DRIVERS"] !== undefined)
+  await runOnServer(`postgres (${NEON_WEBSOCKET.name})`, postgresMissing(), { start: () => startPostgresPlaces(NEON_WEBSOCKET) });

@@ -12,7 +12,7 @@ import { poolOrUrl } from "../../src/mysql/mysql-handles.ts";
 import { describeDatabases, type SqlWorld } from "../sql-world.ts";
 import { fences, lives, type Query } from "./life-of-a-lease.ts";
 import { MARIADB } from "./mysql-drivers.ts";
-import { NEON_HTTP, POSTGRES_JS, type Driver } from "./postgres-drivers.ts";
+import { NEON_HTTP, NEON_WEBSOCKET, POSTGRES_JS, type Driver } from "./postgres-drivers.ts";
 
 await describeDatabases(["postgres"], (test) => {
   const CREATE = "CREATE TABLE IF NOT EXISTS guarded (election text)";
@@ -27,14 +27,17 @@ await describeDatabases(["postgres"], (test) => {
     return opened.handle;
   }
 
-  test.for([POSTGRES_JS, NEON_HTTP])("a store on a handle of $name elects with one on a URL", async (driver, { world }) => {
-    const store = world.store(await handleOf(world, driver));
-    await store.migrate();
-    await lives(world, store, world.store());
-    await expect(store.check({ election: world.election })).resolves.toMatchObject({
-      warnings: driver === NEON_HTTP ? [expect.stringContaining("by HTTP")] : [],
-    });
-  });
+  test.for([POSTGRES_JS, NEON_HTTP, NEON_WEBSOCKET])(
+    "a store on a handle of $name elects with one on a URL",
+    async (driver, { world }) => {
+      const store = world.store(await handleOf(world, driver));
+      await store.migrate();
+      await lives(world, store, world.store());
+      await expect(store.check({ election: world.election })).resolves.toMatchObject({
+        warnings: driver === NEON_HTTP ? [expect.stringContaining("by HTTP")] : [],
+      });
+    },
+  );
 
   test("a store on postgres.js with names in another case reads its own columns", async ({ world }) => {
     const sql = postgres(world.place, { transform: postgres.camel, types: { bigint: postgres.BigInt } });

@@ -1,12 +1,35 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { connect, type AddressInfo, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { DatabaseError, Pool } from "pg";
 
 interface Statement {
   readonly query: string;
   readonly params: unknown[];
+}
+
+/** Stands in for a WebSocket to Neon's proxy, which hands its bytes on to the server. This one is a connection to the server. */
+export class TcpWebSocket extends EventTarget {
+  binaryType = "arraybuffer";
+  readonly #socket: Socket;
+
+  constructor(url: string) {
+    super();
+    const { hostname, port } = new URL(url);
+    this.#socket = connect(Number(port), hostname);
+    this.#socket.on("data", (data) => this.dispatchEvent(new MessageEvent("message", { data })));
+    this.#socket.on("connect", () => this.dispatchEvent(new Event("open")));
+    for (const name of ["error", "close"]) this.#socket.on(name, () => this.dispatchEvent(new Event(name)));
+  }
+
+  send(data: Uint8Array): void {
+    this.#socket.write(data);
+  }
+
+  close(): void {
+    this.#socket.end();
+  }
 }
 
 /** A service that answers as Neon's proxy does: each statement of an HTTP request, or a list of them as one transaction. */

@@ -1,6 +1,6 @@
-import { neon, neonConfig } from "@neondatabase/serverless";
+import { neon, neonConfig, Pool } from "@neondatabase/serverless";
 import postgres from "postgres";
-import { startNeonStandIn } from "./neon-stand-in.ts";
+import { startNeonStandIn, TcpWebSocket } from "./neon-stand-in.ts";
 
 /** A handle of a driver on a database, and how it is closed. */
 export interface Handle extends AsyncDisposable {
@@ -39,5 +39,17 @@ export const NEON_HTTP: Driver = {
     neonConfig.fetchEndpoint = (name) => `http://${host}:${name.split(".", 1)[0]}/sql`;
     const sql = neon(`postgres://user:none@${port}.local/app`);
     return { handle: sql, [Symbol.asyncDispose]: () => Promise.resolve() };
+  },
+};
+
+export const NEON_WEBSOCKET: Driver = {
+  name: "Neon by WebSocket",
+  open: ({ host, port, schema }) => {
+    Object.assign(neonConfig, { webSocketConstructor: TcpWebSocket, useSecureWebSocket: false, pipelineConnect: false });
+    neonConfig.wsProxy = (server, itsPort) => `${server}:${itsPort}/v1`;
+    const address = { host, port, user: "postgres", database: "postgres", options: `-c search_path=${schema}` };
+    const pool = new Pool({ ...address, max: 5, connectionTimeoutMillis: 5_000 });
+    pool.on("error", () => undefined);
+    return { handle: pool, [Symbol.asyncDispose]: () => pool.end() };
   },
 };

@@ -1,4 +1,4 @@
-import type { Leadership } from "@leasehold/core";
+import { oncePerOccurrence, type Leadership, type OccurrenceOutcome } from "@leasehold/core";
 import type { SqlLeaseStore } from "@leasehold/sql";
 import type { Knex } from "knex";
 
@@ -14,4 +14,8 @@ export async function bill(knex: Knex, store: SqlLeaseStore, leadership: Leaders
 export async function billOnMySql(knex: Knex, store: SqlLeaseStore, leadership: Leadership): Promise<void> {
   const { text, values } = store.fenceSql(leadership);
   await knex.raw(`INSERT INTO bills SELECT ? FROM (SELECT 1) AS one WHERE (${text}) = 1`, [leadership.election, ...values]);
+}
+
+export async function migrateOnce(knex: Knex, store: SqlLeaseStore, version: string): Promise<OccurrenceOutcome<unknown>> {
+  return await oncePerOccurrence({ store, name: "migrate", key: version }, () => knex.migrate.latest());
 }

@@ -9,6 +9,7 @@ import { drizzle } from "drizzle-orm/node-postgres";
 import knexOf, { type Knex } from "knex";
 import { Kysely, PostgresDialect } from "kysely";
 import { Pool } from "pg";
+import { Sequelize } from "sequelize";
 import { DataSource } from "typeorm";
 import { expect, test as plainTest } from "vitest";
 import { failureOf } from "@leasehold/test-kit/failure";
@@ -18,6 +19,8 @@ import * as onDrizzle from "./drizzle.ts";
 import * as onKnex from "./knex.ts";
 import * as onKysely from "./kysely.ts";
 import * as onNeon from "./neon-http.ts";
+import * as onPrisma from "./prisma.ts";
+import * as onSequelize from "./sequelize.ts";
 import * as onTypeOrm from "./typeorm.ts";
 
 type Bill = (store: SqlLeaseStore, leadership: Leadership) => Promise<void>;
@@ -83,6 +86,22 @@ await describeDatabases(["postgres"], (test) => {
     await guards(world, async (store, leadership) => onTypeOrm.bill(dataSource, store, leadership), "typeorm_bills");
   });
 
+  test("with Sequelize", async ({ world }) => {
+    const sequelize = new Sequelize(world.place, { logging: false, pool: { max: 2 } });
+    world.onEnd(() => sequelize.close());
+    await guards(world, async (store, leadership) => onSequelize.bill(sequelize, store, leadership));
+  });
+
+  // `npm run drivers` generates a client.
+  const generated = process.env["LEASEHOLD_PRISMA"];
+  if (generated !== undefined)
+    test("with Prisma", async ({ world }) => {
+      const client = (await import(generated)) as { open(url: string): onPrisma.PrismaClient };
+      const prisma = client.open(world.place);
+      world.onEnd(() => prisma.$disconnect());
+      await guards(world, async (store, leadership) => onPrisma.bill(prisma, store, leadership));
+    });
+
   test("with Neon by HTTP", async ({ world }) => {
     const standIn = await NEON_HTTP.serve!(world.place);
     world.onEnd(async () => standIn[Symbol.asyncDispose]());
@@ -120,10 +139,10 @@ await describeDatabases(["mysql"], (test) => {
 plainTest("each block of orms.md stands in a file that runs here", () => {
   const flat = (text: string): string => text.replace(/\s+/g, " ").trim();
   const page = readFileSync(join(import.meta.dirname, "../../orms.md"), "utf8");
-  const files = ["kysely.ts", "knex.ts", "drizzle.ts", "typeorm.ts", "neon-http.ts"].map((name) =>
+  const files = ["kysely.ts", "knex.ts", "drizzle.ts", "typeorm.ts", "neon-http.ts", "prisma.ts", "sequelize.ts"].map((name) =>
     flat(readFileSync(join(import.meta.dirname, name), "utf8")),
   );
-  const blocks = [...page.matchAll(/(?<!not run -->\n\n)```ts\n(.*?)```/gs)].map(([, block = ""]) => flat(block));
+  const blocks = [...page.matchAll(/```ts\n(.*?)```/gs)].map(([, block = ""]) => flat(block));
   expect(blocks.length).toBeGreaterThan(4);
   for (const block of blocks)
     expect(
