@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { LeaseStore } from "@leasehold/core";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
 import { onlyAsLeader } from "@leasehold/functions";
-import { openStore, STORE_NAMES, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
+import { openStore, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { RequestCounter, type Requests } from "./request-counter.ts";
 
@@ -19,12 +19,6 @@ export const SITUATIONS = [
   "a whole invocation, warm (oncePerTick, fresh occurrence)",
 ] as const;
 export type Situation = (typeof SITUATIONS)[number];
-
-/**
- * The stores on which functions run. They can show a process without memory that a lease has expired, and continue without that
- * process.
- */
-export const FUNCTION_STORES: readonly StoreName[] = STORE_NAMES.filter((name) => name !== "voting");
 
 const PLATFORM_TIMEOUT_MS = 60_000;
 /** Longer than twice the tolerance of any store's clock. */

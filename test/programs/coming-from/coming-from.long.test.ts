@@ -1,12 +1,12 @@
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { BREAKS } from "./breaks.ts";
 
-describe.concurrent("another lock that is broken has two leaders or two runs, and Leasehold one", () => {
-  for (const [name, { missing, play }] of Object.entries(BREAKS)) {
-    test(name, async ({ skip }) => {
-      if (await isMissing(missing())) skip();
-      expect(await play()).toEqual({ theirs: 2, ours: 1 });
-    });
-  }
-});
+test.concurrent.for(Object.keys(BREAKS))(
+  "%s has two leaders, or two runs of a tick, where Leasehold has one",
+  async (name, { skip }) => {
+    const { missing, play } = BREAKS[name]!;
+    if (await isMissing(missing())) skip();
+    expect(await play()).toEqual({ theirs: 2, ours: 1 });
+  },
+);

@@ -57,10 +57,12 @@ async function candidateOf({ lock, side, url }: Holding): Promise<Candidate> {
   return await rivals[side](url);
 }
 
-if (!isMainThread && workerData && "thawed" in (workerData as object)) {
+if (!isMainThread && parentPort && workerData && "thawed" in (workerData as object)) {
   const holding = workerData as Holding;
   const candidate = await candidateOf(holding);
-  parentPort?.postMessage("holds");
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- The port of a thread has no origin.
+  parentPort.postMessage("holds");
   Atomics.wait(holding.thawed, 0, 0);
-  parentPort?.postMessage(candidate.leads());
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- The port of a thread has no origin.
+  parentPort.postMessage(candidate.leads());
 }
