@@ -139,7 +139,7 @@ test("a URL is parsed and decoded into the options of a package", () => {
 test.for([
   [
     "nonsense",
-    "the store's URL has no scheme; there are azure-blob, dynamodb, firestore, etcd, etcds, redis, rediss, sqlite, postgres, postgresql, mysql, voting, votings, quorum.",
+    "the store's URL has no scheme; there are azure-blob, dynamodb, firestore, etcd, etcds, kubernetes, redis, rediss, sqlite, postgres, postgresql, mysql, voting, votings, quorum.",
   ],
   ["zookeeper://host:2181", "no store has the scheme 'zookeeper:'; there are azure-blob, dynamodb,"],
   ["constructor://x", "no store has the scheme 'constructor:'"],
@@ -157,6 +157,8 @@ test.for([
   ["etcd://host:2379/services", "a URL of etcd: names hosts, and no path"],
   ["etcd://one,,two", "a URL of etcd: names hosts, and no path"],
   ["etcd://host?ca=/ca.pem", "a URL of etcd: has no parameter 'ca'; there are prefix."],
+  ["kubernetes://jobs/billing", "a URL of kubernetes: names a namespace, and nothing behind it: kubernetes://NAMESPACE."],
+  ["kubernetes://jobs?go-candidates=yes", "go-candidates is 'true', or left out."],
   ["redis://one,two", "a URL of redis: names one host, and the number of a database or none: redis://HOST:6379/0."],
   ["rediss://host/leases", "a URL of rediss: names one host, and the number of a database or none"],
   ["redis://host?prefx=a", "a URL of redis: has no parameter 'prefx'; there are prefix."],

@@ -9,6 +9,7 @@ const STORES = {
   etcd: async () => (await import("./etcd.ts")).etcd,
   mysql: async () => (await import("./mysql.ts")).mysql,
   postgres: async () => (await import("./postgres.ts")).postgres,
+  kubernetes: async () => (await import("./kubernetes.ts")).kubernetes,
   redis: async () => (await import("./redis.ts")).redis,
   quorum: async () => (await import("./quorum.ts")).quorum,
   voting: async () => (await import("./voting.ts")).voting,

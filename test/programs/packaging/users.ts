@@ -37,6 +37,14 @@ import { QuorumLeaseStore } from "@leasehold/quorum";
 const members = { a: new MemoryRecordStore(), b: new MemoryRecordStore(), c: new MemoryRecordStore() };
 const store = new QuorumLeaseStore({ members });
 ${LEADS}`,
+  kubernetes: `import { KubernetesLeaseStore } from "@leasehold/kubernetes";
+const kubeConfig = {
+  "current-context": "here",
+  contexts: [{ name: "here", context: { cluster: "c", user: "u", namespace: "jobs" } }],
+  clusters: [{ name: "c", cluster: { server: "https://127.0.0.1:6443" } }],
+  users: [{ name: "u", user: {} }],
+};
+console.log(new KubernetesLeaseStore({ kubeConfig }).capabilities);`,
   redis: `import { RedisLeaseStore } from "@leasehold/redis";
 console.log(new RedisLeaseStore({ url: "redis://127.0.0.1:6379" }).capabilities);`,
   voting: `import { mkdtempSync } from "node:fs";

@@ -42,8 +42,8 @@ const QUIET = requests(0, 0);
 const RENEWED = requests(0, 720);
 const FOUND_DONE = requests(1, 0);
 
-/** A quorum costs the same as its members, and voting servers cost their processes. */
-export type ChargedStore = Exclude<StoreName, "quorum" | "voting">;
+/** A quorum costs the same as its members, and voting servers cost their processes. Kubernetes keeps no occurrences to count. */
+export type ChargedStore = Exclude<StoreName, "quorum" | "voting" | "kubernetes">;
 
 export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
   dynamodb: {

@@ -13,6 +13,7 @@ export const STORES: readonly StorePackage[] = [
   store("dynamodb", { dynamodb: "dynamodb://TABLE?region=eu-west-1" }),
   store("firestore", { firestore: "firestore://PROJECT/COLLECTION" }),
   store("etcd", { etcd: "etcd://HOST,HOST,HOST?prefix=/services/", etcds: "etcds://HOST?ca=/etc/etcd/ca.pem" }),
+  store("kubernetes", { kubernetes: "kubernetes://NAMESPACE" }, ["yaml"]),
   store("redis", { redis: "redis://HOST", rediss: "rediss://HOST" }, ["ioredis"]),
   store("sql", {
     sqlite: "sqlite:///var/lib/app/app.db",

@@ -1,0 +1,96 @@
+import { isLeaseholdError } from "@leasehold/core";
+import { ProcessClock, promptNetwork, type Network } from "@leasehold/core/testing";
+import { failure } from "@leasehold/test-kit/simulated/kubernetes-objects";
+import { simulatedTransport } from "@leasehold/test-kit/simulated/kubernetes-transport";
+import { expect, test } from "vitest";
+import { KubernetesRecordStore } from "../src/kubernetes-record-store.ts";
+import { failureOf } from "../src/transport.ts";
+import { ELECTION, KubernetesWorld } from "./kubernetes-world.ts";
+
+/** A watch, and the number of its wake-ups so far. */
+class Watched {
+  readonly world = new KubernetesWorld();
+  readonly stopping = new AbortController();
+  /** While true, nothing of a watch arrives, and no connection breaks. */
+  isSilent = false;
+  wakeUps = 0;
+  readonly ended: Promise<unknown>;
+
+  constructor() {
+    const process = new ProcessClock(this.world.clock);
+    const prompt = promptNetwork(1);
+    const network: Network = (request) => (this.isSilent && request.operation === "watch" ? { arrivals: [] } : prompt(request));
+    const transport = simulatedTransport({ api: this.world.api, world: this.world.clock, process, network, failureOf });
+    const records = new KubernetesRecordStore(transport, "default", process);
+    this.ended = (async () => {
+      for await (const _ of records.watch(ELECTION, { signal: this.stopping.signal })) this.wakeUps += 1;
+    })().catch((error: unknown) => error);
+  }
+
+  /** Returns the wake-ups that a change causes. */
+  async after(change: () => unknown, ms = 10): Promise<number> {
+    await this.world.clock.advance(10);
+    const before = this.wakeUps;
+    await change();
+    await this.world.clock.advance(ms);
+    return this.wakeUps - before;
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.world.clock.runUntil(this.ended);
+  }
+}
+
+test("a watch wakes when it stands, at an acquisition, a break and a release, and not at a renewal or a bookmark", async () => {
+  const watched = new Watched();
+  const { api, clock } = watched.world;
+  await clock.advance(10);
+  expect(watched.wakeUps).toBe(1);
+  const store = watched.world.store();
+  const limits = { timeoutMs: 5_000 };
+  const request = { election: ELECTION, candidateId: "a", leaseDurationMs: 15_000, renewIntervalMs: 5_000, ...limits };
+  let outcome: Awaited<ReturnType<typeof store.acquire>> | undefined;
+  expect(await watched.after(async () => (outcome = await clock.runUntil(store.acquire(request))))).toBe(1);
+  if (!outcome?.acquired) throw new Error("The lease was not acquired.");
+  const { lease } = outcome;
+  expect(await watched.after(() => clock.runUntil(store.renew(lease, limits)))).toBe(0);
+  expect(await watched.after(() => api.bookmark())).toBe(0);
+  expect(await watched.after(() => clock.runUntil(store.break(ELECTION, { reason: "stuck" })))).toBe(1);
+  expect(await watched.after(() => clock.runUntil(store.release(lease, limits)))).toBe(1);
+  expect(await watched.after(() => api.remove(ELECTION))).toBe(1);
+  await watched.stop();
+});
+
+test.for([
+  ["the server says 410 Gone", (watched: Watched) => watched.world.api.expireWatches(), 100],
+  ["the server ends the watch after its time", () => undefined, 241_000],
+] as const)("a watch begins anew when %s, and wakes", async ([, end, ms]) => {
+  const watched = new Watched();
+  await watched.world.clock.advance(2_000);
+  expect(await watched.after(() => end(watched), ms)).toBe(1);
+  expect(await watched.after(() => watched.world.api.overwrite(ELECTION, { spec: { holderIdentity: "go" } }))).toBe(1);
+  await watched.stop();
+});
+
+test("a watch that has died without a word is replaced, and wakes", async () => {
+  const watched = new Watched();
+  watched.isSilent = false;
+  await watched.world.clock.advance(10);
+  watched.isSilent = true;
+  expect(await watched.after(() => watched.world.api.overwrite(ELECTION, { spec: { holderIdentity: "go" } }), 200_000)).toBe(0);
+  watched.isSilent = false;
+  expect(await watched.after(() => undefined, 60_000)).toBeGreaterThan(0);
+  await watched.stop();
+});
+
+test("a watch that the server ends at once, or refuses, fails: its caller waits before the next", async () => {
+  const once = new Watched();
+  await once.world.clock.advance(10);
+  once.world.api.expireWatches();
+  await once.world.clock.advance(10);
+  expect(isLeaseholdError(await once.world.clock.runUntil(once.ended), "STORE_UNAVAILABLE")).toBe(true);
+  const refused = new Watched();
+  refused.world.api.intercept = () => failure(403, "Forbidden", "the account may not watch");
+  expect(isLeaseholdError(await refused.world.clock.runUntil(refused.ended), "STORE_DENIED")).toBe(true);
+});
