@@ -34,7 +34,9 @@ export function drawExtremeOptions(random: SeededRandom, store: StoreKind, lease
   const { minTerm, ...others } = { ...random.pick(RENEWING)(leaseMs), ...random.pick(OTHERS)(leaseMs) };
   if (isQuorum(store)) return { ...withRoundTrips(others, leaseMs), ...(minTerm === undefined ? {} : { minTerm }) };
   // A term of etcd is its revision, which cannot be raised. A candidate with a higher minTerm never leads.
-  return minTerm === undefined || store === "etcd" ? others : { ...others, minTerm };
+  if (minTerm === undefined || store === "etcd") return others;
+  // A Lease of Kubernetes holds no term above 2^31 - 1.
+  return { ...others, minTerm: store === "kubernetes" ? Math.min(minTerm, 2 ** 30) : minTerm };
 }
 
 /** A request of a quorum is up to four round trips, and a pause. */

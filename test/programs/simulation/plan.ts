@@ -46,6 +46,7 @@ const SHARES: Readonly<Record<StoreKind, number>> = {
   "records with a push": 57,
   "records with a clock": 57,
   redis: 10,
+  kubernetes: 10,
   blob: 5,
   dynamodb: 1,
   etcd: 5,

@@ -22,7 +22,7 @@ export interface Customs {
 export const NO_TURNS: Turns = { minimumHoldMs: 0, reservation: undefined, renewal: "scheduled" };
 
 /** The stores without reservations. */
-const UNRESERVED: ReadonlySet<StoreKind> = new Set(["records", "etcd", "quorum", "voting"]);
+const UNRESERVED: ReadonlySet<StoreKind> = new Set(["records", "kubernetes", "etcd", "quorum", "voting"]);
 
 export function drawCustoms(random: SeededRandom, store: StoreKind, leaseMs: number): Customs {
   const holds = random.chance(0.2);

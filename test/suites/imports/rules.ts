@@ -47,7 +47,7 @@ const INTERNALS: Readonly<Record<string, readonly string[]>> = {
   // The place of SQLite is used without a test runner.
   "test/programs/runtimes": ["packages/sql"],
   // Their worlds play alone, and the simulation runs the connections of SQL and the servers of voting without a network.
-  "test/programs/simulation": ["packages/quorum", "packages/redis", "packages/sql", "packages/voting"],
+  "test/programs/simulation": ["packages/kubernetes", "packages/quorum", "packages/redis", "packages/sql", "packages/voting"],
   "test/suites/quorum": ["packages/sql"],
   "test/suites/startup": ["packages/cli"],
 };

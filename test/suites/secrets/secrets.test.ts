@@ -13,6 +13,8 @@ import { isLeaseholdError, type LeaseStore } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { KubernetesLeaseStore } from "@leasehold/kubernetes";
+import { kubeConfigOf } from "@leasehold/test-kit/stores/kubernetes";
 import { RedisLeaseStore } from "@leasehold/redis";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -141,6 +143,8 @@ const BAD: Readonly<Record<string, Bad>> = {
     new EtcdLeaseStore({ endpoints: "https://127.0.0.1:2379", tls: { cert: "a certificate", key: SECRET } }),
   "etcd: nobody listens": () =>
     new EtcdLeaseStore({ endpoints: `http://127.0.0.1:${closedPort}`, user: "worker", password: SECRET }),
+  "kubernetes: a token that is refused": () =>
+    new KubernetesLeaseStore({ kubeConfig: kubeConfigOf(echoUrl, {}, { token: SECRET }) }),
   "redis: a password in the URL": () => new RedisLeaseStore({ url: `redis://worker:${PLAIN}@127.0.0.1:${closedPort}` }),
   "redis: a password that ends the host": () => new RedisLeaseStore({ url: `redis://worker:${SECRET}@127.0.0.1:6379` }),
   "firestore: a key that is none": () =>

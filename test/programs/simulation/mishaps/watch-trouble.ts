@@ -8,7 +8,12 @@ export interface WatchTrouble {
 }
 
 /** The stores of records that push. Their watches stay silent until a standby begins new ones. */
-const PUSHING: ReadonlySet<StoreKind> = new Set<StoreKind>(["records with a push", "records with a clock", "redis"]);
+const PUSHING: ReadonlySet<StoreKind> = new Set<StoreKind>([
+  "records with a push",
+  "records with a clock",
+  "redis",
+  "kubernetes",
+]);
 
 export const watchTrouble: MishapKind<WatchTrouble> = {
   share: 1,

@@ -7,10 +7,11 @@ import { isQuorum, STORE_KINDS } from "../stores/stores.ts";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 
 /**
- * The stores for a bug that names none. Queues are left out, because other bugs show there. Quorums and Redis are left out,
- * because they hide none of these bugs.
+ * The stores for a bug that names none. Queues are left out, because other bugs show there. Quorums, Redis and Kubernetes are left
+ * out, because they hide none of these bugs.
  */
-const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => kind !== "etcd" && kind !== "redis" && !isQuorum(kind));
+const LEFT_OUT: ReadonlySet<string> = new Set(["etcd", "redis", "kubernetes"]);
+const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => !LEFT_OUT.has(kind) && !isQuorum(kind));
 
 /** The result of the hunt for one bug. */
 export interface Hunt extends Hunted {

@@ -7,6 +7,7 @@ import {
 import { SimulatedBlobs } from "./blob-store.ts";
 import { SimulatedDynamoDB } from "./dynamodb-store.ts";
 import { SimulatedEtcd } from "./etcd-store.ts";
+import { KubernetesService } from "./kubernetes-service.ts";
 import { PooledService } from "./pooled-service.ts";
 import { SimulatedQuorum } from "./quorum-store.ts";
 import { RedisService } from "./redis-service.ts";
@@ -40,6 +41,8 @@ const STORES = {
     const storeClock = { toleranceMs: 100, exact: false, mayStep: true };
     return new SimulatedRecords(world, new RedisService(world, rate), { storeClock });
   },
+  /** The real Kubernetes provider, over our own API server. It pushes, and has no clock. */
+  kubernetes: (world) => new SimulatedRecords(world, new KubernetesService(world)),
   /** The real DynamoDB provider and SDK. */
   dynamodb: (world, _, random) => new SimulatedDynamoDB(world, () => random.between(-HOSTS_APART_MS, HOSTS_APART_MS)),
   /** The real Azure provider and SDK. */
