@@ -66,8 +66,9 @@ export function toStoreError(error: unknown, label: RequestLabel): Error {
 function codeOf(facts: ApiFailureFacts): StoreErrorCode {
   if (isUntrusted(facts)) return "STORE_UNAUTHENTICATED";
   if (facts.reason === "Timeout") return "STORE_TIMEOUT";
-  // A gateway's own 404 and 401 mean the same. Its other answers say nothing about the API server.
-  return REFUSALS[facts.status] ?? "STORE_UNAVAILABLE";
+  // A gateway's own 401 and 404 mean the same. Its other answers say nothing about the API server.
+  const isMeant = facts.reason !== undefined || facts.status === 401 || facts.status === 404;
+  return (isMeant ? REFUSALS[facts.status] : undefined) ?? "STORE_UNAVAILABLE";
 }
 
 /** Only Kubernetes' own answer proves that nothing was written. */

@@ -53,6 +53,7 @@ test.for<readonly [string, Reply, Partial<StoreError>]>([
   ["504", failure(504, "Timeout", "request did not complete"), { code: "STORE_TIMEOUT", mayHaveBeenApplied: true }],
   ["403", failure(403, "Forbidden", "forbidden"), { code: "STORE_DENIED", mayHaveBeenApplied: false }],
   ["422", failure(422, "Invalid", "invalid"), { code: "STORE_REJECTED", mayHaveBeenApplied: false }],
+  ["400 of another service", { status: 400, body: { text: "no" } }, { code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true }],
   ["an answer of a gateway", { status: 502, body: { text: "no" } }, { code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true }],
 ])("a write that is answered with %s", async ([, reply, expected]) => {
   server.api.intercept = ({ method }) => (method === "POST" ? reply : undefined);

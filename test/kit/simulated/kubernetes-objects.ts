@@ -47,7 +47,7 @@ export function failure(status: number, reason: string, message: string, details
 }
 
 export function leaseFailure(status: number, reason: string, name: string, message: string): Reply {
-  return failure(status, reason, `leases.coordination.k8s.io "${name}" ${message}`, {
+  return failure(status, reason, `leases.coordination.k8s.io${name === "" ? "" : ` "${name}"`} ${message}`, {
     name,
     group: "coordination.k8s.io",
     kind: "leases",

@@ -6,9 +6,11 @@ import type { LeaseStore } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { KubernetesLeaseStore } from "@leasehold/kubernetes";
 import { RedisLeaseStore } from "@leasehold/redis";
 import { SqlLeaseStore } from "@leasehold/sql";
 import { azuriteConnectionString } from "@leasehold/test-kit/backends/azurite";
+import { kubeConfigOf } from "@leasehold/test-kit/stores/kubernetes";
 import { createConnection } from "mysql2/promise";
 import { Client } from "pg";
 
@@ -23,6 +25,8 @@ export interface Services {
   readonly etcd: string;
   /** A Redis that requires a password. The user {@link READER} may read everything and write nothing. */
   readonly redis: string;
+  /** An API server that takes the token of {@link READER}, who may read everything and write nothing. */
+  readonly kubernetes: string;
   /** A DynamoDB with the table, and the host of a Firestore. Both refuse every write. */
   readonly readableItems: string;
   readonly readableDocuments: string;
@@ -89,6 +93,14 @@ export const MISTAKES: Readonly<Record<string, Mistakes>> = {
     "it may read and not write": ({ redis }) => keys(`${READER.user}:${READER.password}@${redis}`),
     "nobody listens": () => keys(CLOSED),
     "the host is unknown": () => keys(`${UNKNOWN}:6379`),
+  },
+  Kubernetes: {
+    "the token is wrong": ({ kubernetes }) => leases(kubernetes, { token: "wrong" }),
+    "no token is given": ({ kubernetes }) => leases(kubernetes),
+    "it may read and not write": ({ kubernetes }) => leases(kubernetes, { token: READER.password }),
+    "another service is there": ({ azurite }) => leases(azurite),
+    "nobody listens": () => leases(`http://${CLOSED}`),
+    "the host is unknown": () => leases(`https://${UNKNOWN}:6443`),
   },
   MySQL: servers("mysql", ({ mysql }) => mysql),
   PostgreSQL: servers("postgres", ({ postgres }) => postgres),
@@ -167,6 +179,10 @@ function blobs(accountUrl: string, key: string): LeaseStore {
 
 export function items(settings: DynamoDBClientConfig): DynamoDBLeaseStore {
   return new DynamoDBLeaseStore({ tableName: "leases", client: new DynamoDBClient(settings) });
+}
+
+function leases(server: string, user: object = {}): LeaseStore {
+  return new KubernetesLeaseStore({ kubeConfig: kubeConfigOf(server, {}, user) });
 }
 
 function keys(authority: string): LeaseStore {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { startAzurite } from "@leasehold/test-kit/backends/azurite";
 import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
 import { enableAuth, startEtcd } from "@leasehold/test-kit/backends/etcd";
+import { startKubernetes } from "@leasehold/test-kit/backends/kubernetes";
 import { startMariaDb } from "@leasehold/test-kit/backends/mariadb";
 import { startPostgres } from "@leasehold/test-kit/backends/postgres";
 import { requirePassword, startRedis } from "@leasehold/test-kit/backends/redis";
@@ -23,6 +24,9 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
   await enableAuth(etcd, READER, ["nightly-billing/", ".leasehold/"], "read");
   const redis = started.use(await startRedis());
   await requirePassword(redis, READER, "leasehold:*");
+  const kubernetes = started.use(await startKubernetes());
+  kubernetes.api.tokens = new Set([READER.password]);
+  kubernetes.api.allows = (verb) => verb === "get" || verb === "watch" || verb === "review";
   const withTable = started.use(await startDynalite());
   await items({ ...AWS, endpoint: withTable.url }).createTable();
   const readableItems = started.use(
@@ -41,6 +45,7 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
     postgres: postgres.url,
     etcd: etcd.url,
     redis: `127.0.0.1:${redis.port}`,
+    kubernetes: kubernetes.url,
     readableItems: readableItems.url,
     readableDocuments: readableDocuments.url,
     text,
