@@ -1,5 +1,7 @@
 import type { BlockBlobClient } from "@azure/storage-blob";
 import {
+  AGE_UNCERTAINTY_MS,
+  decodeName,
   IMPOSSIBLE_VERSION,
   type GetOptions,
   type LeaseRecord,
@@ -14,8 +16,8 @@ import {
 } from "@leasehold/core/provider";
 import { conditionFailed, failureOf, isContainerGone, isGone, STORE_NAME, unlessItExists } from "./azure-blob-errors.ts";
 import { blobPage, nextPage, type ListPage } from "./blob-page.ts";
-import { AGE_UNCERTAINTY_MS, ageBoundsMs } from "./clock.ts";
-import { nameOf, occurrenceBlobName, type BlobPlace } from "./options.ts";
+import { ageBoundsMs } from "./clock.ts";
+import { occurrenceBlobName, type BlobPlace } from "./options.ts";
 import { IMPOSSIBLE_ETAG, serviceReply } from "./requests.ts";
 
 /**
@@ -54,7 +56,7 @@ export class BlobRecordStore implements RecordStore {
       const page = { prefix: occurrenceBlobName(this.#prefix, prefix), pageSize, from };
       const { blobs, next } = await request(({ signal }) => this.#page(prefix, page, signal));
       for (const blob of blobs) {
-        const election = nameOf(blob.slice(this.#prefix.length));
+        const election = decodeName(blob.slice(this.#prefix.length));
         if (election === undefined) continue;
         const stored = await request(({ signal }) => this.get(election, { signal, consistent: true }));
         if (stored) yield { election, stored };

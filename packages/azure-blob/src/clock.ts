@@ -1,4 +1,4 @@
-import { DATE_GRAIN_MS } from "@leasehold/core/provider";
+import { boundsOfAge, DATE_GRAIN_MS } from "@leasehold/core/provider";
 
 /** The dates in a reply, by the service's own clock. Each names a second. */
 export interface Dated {
@@ -7,14 +7,6 @@ export interface Dated {
   /** The blob was last written in this second. */
   readonly lastModified?: Date;
 }
-
-/**
- * The largest difference that is assumed between the clocks of the service's own machines. One machine dates the reply, another
- * one the blob.
- */
-const SKEW_MS = 1_000;
-/** The largest error of a blob's age, in either direction. */
-export const AGE_UNCERTAINTY_MS: number = DATE_GRAIN_MS + SKEW_MS;
 
 /**
  * Returns the time from the blob's last write to the reply. The error is less than a second in either direction, if both dates
@@ -33,7 +25,5 @@ export function leastAgeMs(dated: Dated): number {
  * Returns bounds of the blob's age at the time of the reply. Returns `undefined` if the reply lacks a date or contradicts itself.
  */
 export function ageBoundsMs(dated: Dated): readonly [min: number, max: number] | undefined {
-  const age = ageMs(dated);
-  if (!dated.date || !dated.lastModified || age < -AGE_UNCERTAINTY_MS) return undefined;
-  return [Math.max(age - AGE_UNCERTAINTY_MS, 0), age + AGE_UNCERTAINTY_MS];
+  return dated.date && dated.lastModified && boundsOfAge(ageMs(dated));
 }

@@ -7,7 +7,7 @@ import {
   type StorageSharedKeyCredential,
 } from "@azure/storage-blob";
 import { ConfigurationError } from "@leasehold/core";
-import { type Clock, checkOptions, defineOptions } from "@leasehold/core/provider";
+import { type Clock, checkOptions, decodeName, defineOptions, encodeName } from "@leasehold/core/provider";
 
 /** A source of tokens, such as those of `@azure/identity`. */
 export interface TokenCredential {
@@ -115,7 +115,7 @@ function placeIn(container: ContainerClient): PlainPlace {
     container,
     blobName: (election) => checkLength(encodeName(election), MAX_LEASE_BLOB_NAME, "election", election),
     blobPrefix: (prefix) => encodeName(prefix),
-    electionOf: nameOf,
+    electionOf: decodeName,
     occurrencePrefix: (election) => `${OCCURRENCES}/${encodeName(election)}/`,
     recordPrefix: () => `${RECORDS}/`,
   };
@@ -125,24 +125,6 @@ function placeIn(container: ContainerClient): PlainPlace {
 const OCCURRENCES = "ticks";
 /** The folder of all records. */
 const RECORDS = "records";
-
-/**
- * Returns a name in which all characters but letters, digits, `-` and `_` are percent-encoded as UTF-8. The result is never a
- * path, and differs for any two names.
- */
-function encodeName(name: string): string {
-  return encodeURIComponent(name).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-/** Returns the name that is encoded as this blob's name; `undefined` for a blob that is not an election's, such as a note. */
-export function nameOf(blobName: string): string | undefined {
-  try {
-    const name = decodeURIComponent(blobName);
-    return encodeName(name) === blobName ? name : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 function checkLength(name: string, most: number, what: string, election: string): string {
   if (name.length <= most) return name;

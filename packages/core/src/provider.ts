@@ -44,7 +44,7 @@ export {
   defineOptions,
   sharedClock,
 } from "./store/options.ts";
-export { checkName, checkReservation, checkTerm, checkValue, MAX_NAME_BYTES } from "./store/names.ts";
+export { checkName, checkReservation, checkTerm, checkValue, decodeName, encodeName, MAX_NAME_BYTES } from "./store/names.ts";
 export { attempt, type AttemptOutcome, type LatestBegin } from "./occurrences/attempt.ts";
 export { completeWhileClaimed } from "./occurrences/run-claimed.ts";
 export { type CatchUp, checkCatchUp, earlierOccurrences } from "./occurrences/catch-up.ts";
@@ -69,6 +69,6 @@ export { holderElapsedMs, instantOf, isoOf, onAbort, sleep, systemClock } from "
 export type { Clock, Instant, Timer } from "./time/clock.ts";
 export type { Interval } from "./time/interval.ts";
 export { ExpiringMap } from "./time/expiring-map.ts";
-export { DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";
+export { AGE_UNCERTAINTY_MS, boundsOfAge, DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";
 export type { StoreClock } from "./store/capabilities.ts";
 export { AlreadyAbortedError, ForeignRecordError, LeadershipEndedError, PausedError } from "./reporting/errors.ts";

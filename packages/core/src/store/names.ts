@@ -21,6 +21,24 @@ export function checkName(
   }
 }
 
+/**
+ * Returns a name in which all characters but letters, digits, `-` and `_` are percent-encoded as UTF-8. The result is never a
+ * path, and differs for any two names. The result of a name's beginning is the beginning of the name's result.
+ */
+export function encodeName(name: string): string {
+  return encodeURIComponent(name).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Returns the name of which {@link encodeName} returns this text; `undefined` for any other text. */
+export function decodeName(encoded: string): string | undefined {
+  try {
+    const name = decodeURIComponent(encoded);
+    return encodeName(name) === encoded ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** @throws {ConfigurationError} unless it is a text without lone surrogates, of at most `maxBytes` of UTF-8. */
 export function checkValue(value: unknown, maxBytes: number): asserts value is string {
   if (typeof value !== "string") throw new ConfigurationError(`value must be a string, not ${describe(value)}.`);

@@ -2,6 +2,16 @@ import { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from
 
 /** A date in an HTTP header names a second, and the service's clock was anywhere in it. */
 export const DATE_GRAIN_MS = 1_000;
+/** The largest difference that is assumed between the clocks of a service's own machines. */
+const SKEW_MS = 1_000;
+/** The largest error of an age that is the difference of two dates. One machine dates the reply, another one the object. */
+export const AGE_UNCERTAINTY_MS: number = DATE_GRAIN_MS + SKEW_MS;
+
+/** Returns bounds of an age that is a reply's date minus its object's; `undefined` if the dates are missing or contradictory. */
+export function boundsOfAge(ageMs: number): readonly [min: number, max: number] | undefined {
+  if (!(ageMs >= -AGE_UNCERTAINTY_MS)) return undefined;
+  return [Math.max(ageMs - AGE_UNCERTAINTY_MS, 0), ageMs + AGE_UNCERTAINTY_MS];
+}
 
 /**
  * A service's own clock, by the `Date` headers of replies: an interval for its difference to the monotonic clock. Each reply
