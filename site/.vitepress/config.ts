@@ -53,6 +53,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       item("Azure blob", "/packages/azure-blob/README"),
       item("Firestore", "/packages/firestore/README"),
       item("Redis, Valkey", "/packages/redis/README"),
+      item("S3, R2, Cloud Storage", "/packages/object-storage/README"),
       item("Kubernetes", "/packages/kubernetes/README"),
       item("etcd", "/packages/etcd/README"),
       item("Quorum", "/packages/quorum/README"),

@@ -11,6 +11,7 @@ const STORES = {
   postgres: async () => (await import("./postgres.ts")).postgres,
   kubernetes: async () => (await import("./kubernetes.ts")).kubernetes,
   redis: async () => (await import("./redis.ts")).redis,
+  s3: async () => (await import("./s3.ts")).s3,
   quorum: async () => (await import("./quorum.ts")).quorum,
   voting: async () => (await import("./voting.ts")).voting,
 } satisfies Record<string, () => Promise<TestStore>>;

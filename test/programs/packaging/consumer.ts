@@ -38,6 +38,7 @@ import { every } from "@leasehold/schedulers/interval";
 import { OncePerTick } from "@leasehold/schedulers/nestjs";
 import { oncePerTick as byNodeCron, RunClaims } from "@leasehold/schedulers/node-cron";
 import { oncePerTick as byNodeSchedule } from "@leasehold/schedulers/node-schedule";
+import { ObjectStorageLeaseStore } from "@leasehold/object-storage";
 import { KubernetesLeaseStore } from "@leasehold/kubernetes";
 import { QuorumLeaseStore } from "@leasehold/quorum";
 import { RedisLeaseStore } from "@leasehold/redis";
@@ -53,7 +54,7 @@ const elector = new Elector({ store: new MemoryLeaseStore(), election: "consumer
 
 export const run = (signal: AbortSignal): Promise<void> => elector.run(task, { signal });
 export const stopMetrics = (): void => publishMetrics(elector, { write: (line) => line.length }).stop();
-export const asStores = (...stores: (BlobLeaseStore | DynamoDBLeaseStore | EtcdLeaseStore | FirestoreLeaseStore | KubernetesLeaseStore | QuorumLeaseStore | RedisLeaseStore | SqlLeaseStore | VotingLeaseStore)[]): LeaseStore[] => stores;
+export const asStores = (...stores: (BlobLeaseStore | DynamoDBLeaseStore | EtcdLeaseStore | FirestoreLeaseStore | KubernetesLeaseStore | ObjectStorageLeaseStore | QuorumLeaseStore | RedisLeaseStore | SqlLeaseStore | VotingLeaseStore)[]): LeaseStore[] => stores;
 export const named = async (): Promise<LeaseStore> => storeFromUrl("memory:");
 export const lead = (mutex: BlobDistributedMutex, signal: AbortSignal): Promise<unknown> => mutex.runTaskWhenMutexAcquired(signal);
 const store = new DynamoDBLeaseStore({ tableName: "leases" });

@@ -47,6 +47,8 @@ const kubeConfig = {
 console.log(new KubernetesLeaseStore({ kubeConfig }).capabilities);`,
   redis: `import { RedisLeaseStore } from "@leasehold/redis";
 console.log(new RedisLeaseStore({ url: "redis://127.0.0.1:6379" }).capabilities);`,
+  "object-storage": `import { ObjectStorageLeaseStore } from "@leasehold/object-storage";
+console.log(new ObjectStorageLeaseStore({ url: "s3://leases?region=eu-central-1" }).capabilities);`,
   voting: `import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { Elector } from "@leasehold/core";

@@ -6,6 +6,8 @@ import {
   DYNAMODB_WRITE,
   FIRESTORE_READ,
   FIRESTORE_WRITE,
+  OBJECT_READ,
+  OBJECT_WRITE,
 } from "@leasehold/test-kit/costs/request-prices";
 import type { StoreName } from "@leasehold/test-kit/stores/stores";
 import type { Requests } from "../../programs/bench/request-counter.ts";
@@ -61,6 +63,14 @@ export const USAGES: Readonly<Record<ChargedStore, Usage>> = {
     tick: requests(3, 3),
     idleTick: FOUND_DONE,
     prices: { write: BLOB_OPERATION, read: BLOB_OPERATION, tickWrite: BLOB_WRITE },
+  },
+  s3: {
+    title: "S3, an object",
+    leader: RENEWED,
+    standby: requests(2_300, 0),
+    tick: requests(3, 3),
+    idleTick: FOUND_DONE,
+    prices: { write: OBJECT_WRITE, read: OBJECT_READ },
   },
   firestore: {
     title: "Firestore",

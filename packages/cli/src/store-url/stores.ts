@@ -15,6 +15,7 @@ export const STORES: readonly StorePackage[] = [
   store("etcd", { etcd: "etcd://HOST,HOST,HOST?prefix=/services/", etcds: "etcds://HOST?ca=/etc/etcd/ca.pem" }),
   store("kubernetes", { kubernetes: "kubernetes://NAMESPACE" }, ["yaml"]),
   store("redis", { redis: "redis://HOST", rediss: "rediss://HOST" }, ["ioredis"]),
+  store("object-storage", { s3: "s3://BUCKET/PREFIX", gs: "gs://BUCKET/PREFIX" }),
   store("sql", {
     sqlite: "sqlite:///var/lib/app/app.db",
     postgres: "postgres://host/db",

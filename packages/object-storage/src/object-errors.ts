@@ -1,0 +1,101 @@
+import { isLeaseholdError, type StoreErrorCode } from "@leasehold/core";
+import { asSentence, redact, requestFailed, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
+import type { ObjectRequest, ObjectService } from "./object-service.ts";
+
+/** A failure of either service in one form, without secrets. */
+export interface ObjectFailure {
+  /** The HTTP status; 0 if no reply came. */
+  readonly status: number;
+  /** The service's error code, such as `SlowDown`; else the code of the socket, or the name of the error. */
+  readonly code: string;
+  readonly message: string;
+  /** True if the service itself answered, and not a proxy. */
+  readonly isFromService: boolean;
+  readonly retryAfter?: string | undefined;
+}
+
+/** Codes whose meaning differs from that of their HTTP status, or that come without one. */
+const CODES: Readonly<Record<string, StoreErrorCode>> = {
+  // https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+  SlowDown: "STORE_THROTTLED",
+  RequestTimeout: "STORE_TIMEOUT",
+  ExpiredToken: "STORE_UNAUTHENTICATED",
+  InvalidToken: "STORE_UNAUTHENTICATED",
+  InvalidAccessKeyId: "STORE_UNAUTHENTICATED",
+  SignatureDoesNotMatch: "STORE_UNAUTHENTICATED",
+  RequestTimeTooSkewed: "STORE_UNAUTHENTICATED",
+  // Errors of the SDKs, after which no request was sent.
+  CredentialsProviderError: "STORE_UNAUTHENTICATED",
+  NoCredentials: "STORE_UNAUTHENTICATED",
+  TimeoutError: "STORE_TIMEOUT",
+  AbortError: "STORE_TIMEOUT",
+};
+
+const NOT_SENT = new Set(["CredentialsProviderError", "NoCredentials", "NoTokenService"]);
+
+const ADVICE: Readonly<Record<ObjectService["name"], Partial<Record<StoreErrorCode, string>>>> = {
+  s3: {
+    STORE_UNAUTHENTICATED: " Give the process a role, or name a profile (AWS_PROFILE); the machine's clock must be right, too.",
+    STORE_DENIED:
+      " Candidates need s3:GetObject and s3:PutObject on the objects below the prefix, and s3:ListBucket on the bucket: without it, S3 answers 403 for an object that does not exist. Observers do not need s3:PutObject.",
+    STORE_MISSING: " Create the bucket first, or check its name and its region.",
+  },
+  gcs: {
+    STORE_UNAUTHENTICATED:
+      " Give the process a service account, or set GOOGLE_APPLICATION_CREDENTIALS; on a developer's machine run: gcloud auth application-default login.",
+    STORE_DENIED:
+      " Candidates need the role roles/storage.objectUser on the bucket; observers, roles/storage.objectViewer. A retention policy or a hold also refuses every write.",
+    STORE_MISSING: " Create the bucket first, or check its name.",
+  },
+};
+
+/** Returns whether the failure says that a condition was not met. Nothing was written then. */
+export function isConditionFailed({ status, code }: ObjectFailure, ifVersion: string | undefined): boolean {
+  // A write on a version finds no object: it was deleted. S3 has a code for it, and another one for a missing bucket.
+  return status === 412 || (status === 404 && code !== "NoSuchBucket" && ifVersion !== undefined);
+}
+
+/** Returns whether the failure says that the object does not exist. */
+export function isMissingObject({ status, code, isFromService }: ObjectFailure): boolean {
+  return status === 404 && isFromService && code !== "NoSuchBucket";
+}
+
+/** Returns a failure as a `StoreError`. Returns an error of Leasehold unchanged. */
+export function toStoreError(
+  error: unknown,
+  failure: ObjectFailure,
+  store: ObjectService["name"],
+  { operation, election }: Omit<ObjectRequest, "signal">,
+  writes: boolean,
+): Error {
+  if (isLeaseholdError(error)) return error;
+  const { status, code: name, isFromService } = failure;
+  const code = CODES[name] ?? byStatus(status);
+  // The answer of another server may repeat the whole request, with its signature.
+  const told = status === 0 || isFromService ? redact(failure.message) : "the answer does not come from the service";
+  const message = asSentence(told);
+  const isRefused = isFromService && status >= 400 && status < 500 && code !== "STORE_TIMEOUT";
+  const notApplied = isRefused || wasNeverSent(name) || NOT_SENT.has(name);
+  const cause = Object.assign(new Error(message), { name, ...(status === 0 ? {} : { status }) });
+  const what = `${name}${status === 0 ? "" : ` (HTTP ${status})`}`;
+  const text = `: ${told === "" ? `${what}.` : `${what}: ${message}`}${ADVICE[store][code] ?? ""}`;
+  const details = { code, text, notApplied, retryAfterMs: retryAfterMs(failure.retryAfter), cause };
+  return requestFailed({ store, operation, election, writes }, details);
+}
+
+function byStatus(status: number): StoreErrorCode {
+  if (status === 401) return "STORE_UNAUTHENTICATED";
+  if (status === 403) return "STORE_DENIED";
+  if (status === 404) return "STORE_MISSING";
+  if (status === 408) return "STORE_TIMEOUT";
+  if (status === 409) return "STORE_CONFLICT";
+  if (status === 429 || status === 503) return "STORE_THROTTLED";
+  // 501: the service does not know the header of a condition. A redirect: the bucket is elsewhere.
+  if (status === 501 || (status >= 300 && status < 500)) return "STORE_REJECTED";
+  return "STORE_UNAVAILABLE";
+}
+
+/** The error of a reply that another server gave in place of the service, which may have been a success. */
+export function foreignAnswer(what: string): ObjectFailure {
+  return { status: 0, code: "ForeignAnswer", message: `the answer is not the service's: ${what}`, isFromService: false };
+}

@@ -1,0 +1,3 @@
+import { runOnObjects } from "./run-on-objects.ts";
+
+runOnObjects("gcs");

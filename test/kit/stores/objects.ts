@@ -1,0 +1,41 @@
+import { S3Client } from "@aws-sdk/client-s3";
+import { Storage } from "@google-cloud/storage";
+import type { Leadership } from "@leasehold/core";
+import type { ObjectStorageLeaseStore } from "@leasehold/object-storage";
+import { BUCKET, type Protocol } from "../object-server/server.ts";
+import type { GuardedDocument } from "./test-store.ts";
+
+/** The end of a text that a fenced write has put there on S3. */
+const UNIQUE_LINE = /\n[ \t]{64}$/;
+
+/** Makes an application's client for a server of the kit. */
+export function objectClient(protocol: Protocol, url: string): S3Client | Storage {
+  if (protocol === "gcs") return withKey(new Storage({ apiEndpoint: url, projectId: "any", useAuthWithCustomEndpoint: true }));
+  const credentials = { accessKeyId: "any", secretAccessKey: "any" };
+  return new S3Client({ endpoint: url, region: "eu-central-1", forcePathStyle: true, credentials });
+}
+
+/** Gives the client a key, so that it asks no server for a token. */
+function withKey(storage: Storage): Storage {
+  storage.authClient.cachedCredential = storage.authClient.fromAPIKey("any");
+  return storage;
+}
+
+/** Returns the document of this name beside the leases. */
+export function documentBeside(store: ObjectStorageLeaseStore, url: string, name: string): GuardedDocument {
+  const key = `documents/${name}`;
+  const read = async (): Promise<string> => {
+    const reply = await fetch(`${url}/${BUCKET}/${key}`, { headers: { authorization: "any" } });
+    return reply.ok ? (await reply.text()).replace(UNIQUE_LINE, "") : "";
+  };
+  const write = async (leadership: Leadership, content: string): Promise<void> => {
+    await store.fencedPut(leadership, key, content);
+  };
+  return {
+    read,
+    seal: async (leadership) => await store.seal(leadership, key),
+    // After the seal only this leader can write, and it makes one write at a time.
+    update: async (leadership, change) => write(leadership, change(await read())),
+    write,
+  };
+}
