@@ -60,7 +60,7 @@ function movedIn(candidate: CandidatePlan, candidates: readonly CandidatePlan[],
 }
 
 function drawCandidate(random: SeededRandom, { store, leaseMs, wrongClocks, customs }: Field, index: number): CandidatePlan {
-  const others = store === "blob" || store === "etcd" || leaseMs === SHORTEST_LEASE_MS ? [2] : [0.5, 2];
+  const others = store === "blob" || store === "etcd" || store === "objects" || leaseMs === SHORTEST_LEASE_MS ? [2] : [0.5, 2];
   const leaseDurationMs = leaseMs * (random.chance(0.8) ? 1 : random.pick(others as [number, ...number[]]));
   const mayRely = clockMayStep(store) && wrongClocks !== "all";
   return {

@@ -46,6 +46,7 @@ const SHARES: Readonly<Record<StoreKind, number>> = {
   "records with a push": 57,
   "records with a clock": 57,
   redis: 10,
+  objects: 5,
   kubernetes: 10,
   blob: 5,
   dynamodb: 1,
@@ -107,7 +108,7 @@ function drawStore(random: SeededRandom, kinds: readonly StoreKind[] = STORE_KIN
 
 function drawLeaseMs(random: SeededRandom, store: StoreKind): number {
   if (store === "blob") return random.pick([15_000, 15_000, 20_000]);
-  // Each member has a quarter of an attempt.
-  if (isQuorum(store)) return random.pick([15_000, 15_000, 6_000, 30_000]);
+  // Each member has a quarter of an attempt. GCS takes a write a second of each object.
+  if (isQuorum(store) || store === "objects") return random.pick([15_000, 15_000, 6_000, 30_000]);
   return random.pick([15_000, 15_000, 15_000, 6_000, 30_000, store === "etcd" ? 2_000 : SHORTEST_LEASE_MS]);
 }

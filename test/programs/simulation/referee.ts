@@ -3,6 +3,7 @@ import type { Candidate } from "./candidate.ts";
 import { Overruns } from "./overruns.ts";
 import type { Line } from "./line.ts";
 import { FASTEST_RATE, SLOWEST_RATE, type Grant, type JoinedPlace } from "./stores/simulated-store.ts";
+import { holdsAfterSeal } from "./stores/stores.ts";
 import { Violation, type Invariant } from "./violation.ts";
 import type { World } from "./world.ts";
 
@@ -325,9 +326,10 @@ export class Referee {
     const { plan, store } = this.#world;
     this.#world.note("service", `accepts the write '${entry}' of term ${term}`);
     if (term < this.#highestWritten) this.violate("fence", `a write of term ${term} after one of term ${this.#highestWritten}`);
-    // On a blob the fence is the term that wrote last. On other stores it is the term that leads.
+    // On a blob or an object the fence is the term that wrote last. On other stores it is the term that leads.
     const isOver = term < this.highestTerm || !store.held;
-    if (isOver && plan.store !== "blob" && !this.#isSpoilt) this.violate("fence", `a write of term ${term}, which was over`);
+    if (isOver && !holdsAfterSeal(plan.store) && !this.#isSpoilt)
+      this.violate("fence", `a write of term ${term}, which was over`);
     this.#highestWritten = Math.max(this.#highestWritten, term);
   }
 

@@ -19,6 +19,7 @@ const RUNS: Readonly<Record<StoreKind, number>> = {
   "records with a push": 30,
   "records with a clock": 30,
   redis: 10,
+  objects: 10,
   kubernetes: 10,
   blob: 4,
   dynamodb: 3,

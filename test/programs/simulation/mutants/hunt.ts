@@ -7,10 +7,10 @@ import { isQuorum, STORE_KINDS } from "../stores/stores.ts";
 import { MUTANTS, type Mutant } from "./mutants.ts";
 
 /**
- * The stores for a bug that names none. Queues are left out, because other bugs show there. Quorums, Redis and Kubernetes are left
- * out, because they hide none of these bugs.
+ * The stores for a bug that names none. Queues are left out, because other bugs show there. Quorums, Redis, Kubernetes and objects
+ * are left out, because they hide none of these bugs.
  */
-const LEFT_OUT: ReadonlySet<string> = new Set(["etcd", "redis", "kubernetes"]);
+const LEFT_OUT: ReadonlySet<string> = new Set(["etcd", "redis", "kubernetes", "objects"]);
 const WITHOUT_QUEUES = STORE_KINDS.filter((kind) => !LEFT_OUT.has(kind) && !isQuorum(kind));
 
 /** The result of the hunt for one bug. */

@@ -10,6 +10,7 @@ import { SimulatedEtcd } from "./etcd-store.ts";
 import { KubernetesService } from "./kubernetes-service.ts";
 import { PooledService } from "./pooled-service.ts";
 import { SimulatedQuorum } from "./quorum-store.ts";
+import { SimulatedObjects } from "./object-store.ts";
 import { RedisService } from "./redis-service.ts";
 import { SimulatedRecords } from "./record-store.ts";
 import type { SimulatedStore } from "./simulated-store.ts";
@@ -41,6 +42,8 @@ const STORES = {
     const storeClock = { toleranceMs: 100, exact: false, mayStep: true };
     return new SimulatedRecords(world, new RedisService(world, rate), { storeClock });
   },
+  /** The real provider of object storage. Its fence holds once the newer term has sealed. */
+  objects: (world, rate) => new SimulatedObjects(world, rate),
   /** The real Kubernetes provider, over our own API server. It pushes, and has no clock. */
   kubernetes: (world) => new SimulatedRecords(world, new KubernetesService(world)),
   /** The real DynamoDB provider and SDK. */
@@ -68,6 +71,11 @@ export const STORE_KINDS: readonly StoreKind[] = Object.keys(STORES) as StoreKin
 
 export function isQuorum(kind: StoreKind): boolean {
   return kind === "quorum" || kind === "quorum with clocks";
+}
+
+/** True if its fence holds only once the newer term has sealed the register. */
+export function holdsAfterSeal(kind: StoreKind): boolean {
+  return kind === "blob" || kind === "objects";
 }
 
 /** True if candidates may use ages by its clock, which may be set, or be another server's after a failover. */
