@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { inspect } from "node:util";
 import { AnonymousCredential, StorageSharedKeyCredential } from "@azure/storage-blob";
+import { S3Client } from "@aws-sdk/client-s3";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { Firestore } from "@google-cloud/firestore";
 import { BlobLeaseStore } from "@leasehold/azure-blob";
@@ -13,6 +14,7 @@ import { isLeaseholdError, type LeaseStore } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { ObjectStorageLeaseStore } from "@leasehold/object-storage";
 import { KubernetesLeaseStore } from "@leasehold/kubernetes";
 import { kubeConfigOf } from "@leasehold/test-kit/stores/kubernetes";
 import { RedisLeaseStore } from "@leasehold/redis";
@@ -61,6 +63,7 @@ async function refuse(request: IncomingMessage, response: ServerResponse): Promi
   response.writeHead(403, {
     "Content-Type": isDynamoDB ? "application/x-amz-json-1.0" : isEtcd ? "application/json" : "application/xml",
     "x-amzn-RequestId": "A1",
+    "x-amz-request-id": "A1",
     "x-ms-request-id": "A1",
     "x-ms-error-code": "AuthenticationFailed",
   });
@@ -136,6 +139,10 @@ const BAD: Readonly<Record<string, Bad>> = {
       }),
       tableName: "leases",
     }),
+  "s3: a session token that is refused": () => objects(),
+  "s3: nobody listens": () => objects(`http://127.0.0.1:${closedPort}`),
+  "s3: a key in the URL": () => new ObjectStorageLeaseStore({ url: `s3://key:${SECRET}@leases` }),
+  "s3: a key that begins like a port": () => new ObjectStorageLeaseStore({ url: `s3://key:${closedPort}/${SECRET}@leases` }),
   "etcd: a password that is refused": () => new EtcdLeaseStore({ endpoints: echoUrl, user: "worker", password: SECRET }),
   "etcd: a password in the URL": () => new EtcdLeaseStore({ endpoints: `http://worker:${PLAIN}@127.0.0.1:2379` }),
   "etcd: a password that ends the host": () => new EtcdLeaseStore({ endpoints: `http://worker:${SECRET}@127.0.0.1:2379` }),
@@ -151,6 +158,12 @@ const BAD: Readonly<Record<string, Bad>> = {
     firestore({ projectId: "acme", credentials: { client_email: "a@acme.example", private_key: SECRET } }),
   "firestore: a key file that is none": () => firestore({ projectId: "acme", keyFilename: join(folder, "key.json") }),
 };
+
+function objects(endpoint = echoUrl): LeaseStore {
+  const credentials = { accessKeyId: PLAIN, secretAccessKey: SECRET, sessionToken: SECRET };
+  const client = new S3Client({ endpoint, region: "eu-central-1", credentials, forcePathStyle: true });
+  return new ObjectStorageLeaseStore({ client, bucket: "leases" });
+}
 
 function dynamo(endpoint = echoUrl): DynamoDBClient {
   const credentials = { accessKeyId: PLAIN, secretAccessKey: SECRET, sessionToken: SECRET };

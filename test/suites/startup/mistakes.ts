@@ -1,3 +1,4 @@
+import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { DynamoDBClient, type DynamoDBClientConfig } from "@aws-sdk/client-dynamodb";
 import { BlobServiceClient, ContainerClient, ContainerSASPermissions, StorageSharedKeyCredential } from "@azure/storage-blob";
 import { Firestore } from "@google-cloud/firestore";
@@ -6,6 +7,7 @@ import type { LeaseStore } from "@leasehold/core";
 import { DynamoDBLeaseStore } from "@leasehold/dynamodb";
 import { EtcdLeaseStore } from "@leasehold/etcd";
 import { FirestoreLeaseStore } from "@leasehold/firestore";
+import { ObjectStorageLeaseStore } from "@leasehold/object-storage";
 import { KubernetesLeaseStore } from "@leasehold/kubernetes";
 import { RedisLeaseStore } from "@leasehold/redis";
 import { SqlLeaseStore } from "@leasehold/sql";
@@ -29,6 +31,10 @@ export interface Services {
   readonly kubernetes: string;
   /** A DynamoDB with the table, and the host of a Firestore. Both refuse every write. */
   readonly readableItems: string;
+  /** An S3, one that refuses every write, and one that ignores the conditions of writes. */
+  readonly objects: string;
+  readonly readableObjects: string;
+  readonly laxObjects: string;
   readonly readableDocuments: string;
   /** The path of a file that is no database. */
   readonly text: string;
@@ -86,6 +92,16 @@ export const MISTAKES: Readonly<Record<string, Mistakes>> = {
     "another service is there": ({ azurite }) => new EtcdLeaseStore({ endpoints: azurite }),
     "nobody listens": () => new EtcdLeaseStore({ endpoints: `http://${CLOSED}` }),
     "the host is unknown": () => new EtcdLeaseStore({ endpoints: `http://${UNKNOWN}:2379` }),
+  },
+  S3: {
+    "no region is set": () => objects({ region: (): Promise<string> => Promise.reject(new Error("Region is missing")) }),
+    "nobody is logged in": ({ objects: endpoint }) =>
+      objects({ ...AWS, endpoint, credentials: async () => Promise.reject(noAwsCredentials()) }),
+    "the bucket is missing": ({ objects: endpoint }) => objects({ ...AWS, endpoint }, "missing"),
+    "it may read and not write": ({ readableObjects: endpoint }) => objects({ ...AWS, endpoint }),
+    "the service ignores conditions": ({ laxObjects: endpoint }) => objects({ ...AWS, endpoint }),
+    "nobody listens": () => objects({ ...AWS, endpoint: `http://${CLOSED}` }),
+    "the host is unknown": () => objects({ ...AWS, endpoint: `http://${UNKNOWN}` }),
   },
   Redis: {
     "the password is wrong": ({ redis }) => keys(`reader:wrong@${redis}`),
@@ -179,6 +195,10 @@ function blobs(accountUrl: string, key: string): LeaseStore {
 
 export function items(settings: DynamoDBClientConfig): DynamoDBLeaseStore {
   return new DynamoDBLeaseStore({ tableName: "leases", client: new DynamoDBClient(settings) });
+}
+
+function objects(settings: S3ClientConfig, bucket = "leases"): LeaseStore {
+  return new ObjectStorageLeaseStore({ client: new S3Client({ ...settings, forcePathStyle: true }), bucket });
 }
 
 function leases(server: string, user: object = {}): LeaseStore {

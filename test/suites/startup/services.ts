@@ -11,6 +11,8 @@ import { requirePassword, startRedis } from "@leasehold/test-kit/backends/redis"
 import type { Fault } from "@leasehold/test-kit/faults/fault";
 import { onlyFor, startFaultProxy } from "@leasehold/test-kit/faults/fault-proxy";
 import { startFirestoreServer, type Fault as DocumentFault, type InterceptedCall } from "@leasehold/test-kit/firestore-server";
+import { xmlError, type ObjectReply, type ObjectRequest } from "@leasehold/test-kit/object-server/messages";
+import { startObjectServer } from "@leasehold/test-kit/object-server/server";
 import { AWS, items, READER, type Services } from "./mistakes.ts";
 
 /** Starts all services. */
@@ -33,6 +35,11 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
     await startFaultProxy(withTable.url, { nameOf: ({ headers }) => String(headers["x-amz-target"]) }),
   );
   readableItems.rule = onlyFor("DynamoDB_20120810.UpdateItem", ITEM_REFUSED);
+  const objects = started.use(await startObjectServer({ protocol: "s3" }));
+  const readableObjects = started.use(await startObjectServer({ protocol: "s3" }));
+  readableObjects.intercept = refuseObject;
+  const laxObjects = started.use(await startObjectServer({ protocol: "s3" }));
+  laxObjects.bucket.laxity = "ignores-version";
   const readableDocuments = started.use(await startFirestoreServer({ intercept: refuseDocuments }));
   const folder = started.adopt(await mkdtemp(join(tmpdir(), "leasehold-startup-")), (path) => rm(path, { recursive: true }));
   const text = join(folder, "notes.txt");
@@ -47,6 +54,9 @@ export async function startServices(): Promise<Services & AsyncDisposable> {
     redis: `127.0.0.1:${redis.port}`,
     kubernetes: kubernetes.url,
     readableItems: readableItems.url,
+    objects: objects.url,
+    readableObjects: readableObjects.url,
+    laxObjects: laxObjects.url,
     readableDocuments: readableDocuments.url,
     text,
     [Symbol.asyncDispose]: async () => await services.disposeAsync(),
@@ -63,6 +73,13 @@ const ITEM_REFUSED: Fault = {
     Message: "User: arn:aws:sts::123456789012:assumed-role/worker is not authorized to perform: dynamodb:UpdateItem",
   }),
 };
+
+function refuseObject({ method }: ObjectRequest): ObjectReply | undefined {
+  if (method !== "PUT") return undefined;
+  const headers = { "x-amz-request-id": "QH3QHGQ2JJ8UGV5K", "content-type": "application/xml" };
+  const user = "arn:aws:sts::123456789012:assumed-role/worker";
+  return { status: 403, headers, body: xmlError("AccessDenied", `User: ${user} is not authorized to perform: s3:PutObject`) };
+}
 
 async function refuseDocuments({ method }: InterceptedCall): Promise<DocumentFault | void> {
   const PERMISSION_DENIED = 7;
