@@ -1,4 +1,5 @@
 import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import type { MemberState } from "./member-state.ts";
 import type { MembershipRules } from "./roster.ts";
 
 /** The members' answers to one kind of request. */
@@ -6,7 +7,7 @@ export interface Asked {
   /** The answers that count. */
   readonly kept: ReadonlyMap<string, unknown>;
   /** All answers, also those that do not count. */
-  readonly answers: ReadonlyMap<string, unknown>;
+  readonly answers: ReadonlyMap<string, MemberState>;
   readonly failures: ReadonlyMap<string, unknown>;
   /** The time that each member had for each request, in milliseconds. */
   readonly memberMs: number;
@@ -29,13 +30,15 @@ export class Absences {
   /** Reports which members count, after all members were given their time. */
   report({ kept, answers, failures }: Asked): void {
     for (const name of this.#names) {
-      if (answers.has(name)) this.answered(name, kept.has(name));
+      const answer = answers.get(name);
+      if (answer) this.answered(name, kept.has(name) ? undefined : answer);
       else this.failed(name, failures.get(name));
     }
   }
 
-  answered(name: string, counts: boolean): void {
-    this.#admission.report(name, this.#election, counts ? undefined : this.#whyForgotten(name), false);
+  /** Reports that a member has answered. @param ignored its state, if that does not count. */
+  answered(name: string, ignored?: MemberState): void {
+    this.#admission.report(name, this.#election, ignored && this.#whyIgnored(name, ignored), false);
   }
 
   failed(name: string, failure: unknown): void {
@@ -44,7 +47,8 @@ export class Absences {
 
   /** Returns why a member does not count, as a sentence. */
   whyMissing({ answers, failures }: Pick<Asked, "answers" | "failures">, name: string): string {
-    return answers.has(name) ? this.#whyForgotten(name) : whyFailed(failures.get(name));
+    const answer = answers.get(name);
+    return answer ? this.#whyIgnored(name, answer) : whyFailed(failures.get(name));
   }
 
   /** Returns the error of a call that too few members have answered. */
@@ -70,8 +74,8 @@ export class Absences {
     return new StoreError(code, message, details);
   }
 
-  #whyForgotten(name: string): string {
-    return this.#admission.whyAbsent(name) ?? FORGOTTEN;
+  #whyIgnored(name: string, answer: MemberState): string {
+    return this.#admission.whyAbsent(name, answer) ?? FORGOTTEN;
   }
 }
 

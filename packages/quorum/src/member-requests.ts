@@ -82,10 +82,10 @@ export class MemberRequests {
   }
 
   /** Returns the answers that count: those of the quorum's stores that have not forgotten. */
-  counting(answers: ReadonlyMap<string, MemberState>, ballot?: Ballot): ReadonlyMap<string, MemberState> {
+  counting(answers: ReadonlyMap<string, MemberState>): ReadonlyMap<string, MemberState> {
     for (const [name, kept] of answers) this.#learn(name, kept);
     const remembering = [...answers].filter(([name, kept]) => this.sessions.get(name)?.isBehind(kept) === false);
-    return this.#admission.counting(new Map(remembering), answers, ballot);
+    return this.#admission.counting(new Map(remembering), answers, false);
   }
 
   /** The states that the last round wrote, where the reply has confirmed it. */

@@ -19,6 +19,9 @@ const REPEATED_REQUEST_MS = [500, 500, CONNECT_TIMEOUT_MS] as const;
 /** The pauses after the first attempts, in milliseconds. Later pauses are as long as the last one. */
 const REPEATED_PAUSES_MS = [200, 400, 1_000] as const;
 
+const REPLACEMENT =
+  "its store was emptied or is new, and has nothing of this election yet: it counts once the others have written it.";
+
 /**
  * Keeps track of which stores the members are. Each store has a marker, which identifies it. The quorum has a record, the roster,
  * which says whose markers count. So a majority of these stores can be distinguished from a majority of others. The markers are
@@ -48,8 +51,12 @@ export class Membership implements MembershipRules {
     this.#markers = new StoreMarkers(this.#members, clock, this.#nobody);
     this.#strangers = new WrongStoreCheck(members, this.#markers.shown, this.#markers.rosters);
     this.states = new MemberStates(members, clock, journal);
-    const whyAbsent = (name: string): string | undefined => this.whyAbsent(name);
-    const rules = rosterRules({ markers: this.#markers, nobody: this.#nobody, members: members.length, whyAbsent });
+    const rules = rosterRules({
+      markers: this.#markers,
+      nobody: this.#nobody,
+      members: members.length,
+      whyAbsent: (name) => this.whyAbsent(name),
+    });
     this.#register = new Register(ROSTER, members, proposer, clock, rules);
   }
 
@@ -212,8 +219,9 @@ export class Membership implements MembershipRules {
     else this.states.lacks(name, election, why, isSilent);
   }
 
-  whyAbsent(name: string): string | undefined {
-    return this.#strangers.whyAbsent(name, this.#roster);
+  whyAbsent(name: string, answer?: MemberState): string | undefined {
+    const isNew = answer !== undefined && !answer.accepted && this.#isIn(name) && this.roster.later.includes(name);
+    return this.#strangers.whyAbsent(name, this.#roster) ?? (isNew ? REPLACEMENT : undefined);
   }
 
   /**

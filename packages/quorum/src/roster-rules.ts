@@ -12,9 +12,8 @@ import type { StoreMarkers } from "./store-markers.ts";
  *
  * A promise that a replaced store has made blocks nothing: one of the others shows what it has accepted with a majority.
  *
- * A store that has accepted no roster counts in two cases: all members answer, or it has promised the newest shown ballot or
- * this round's. A proposal for which it promised any other ballot may be chosen already, by a majority of other stores under
- * these names.
+ * A store that has accepted no roster counts in two cases: all members answer, or it has promised the newest shown ballot. A
+ * proposal for which it promised any other ballot may be chosen already, by a majority of other stores under these names.
  *
  * A store that has forgotten counts if all members answer, and a majority of them remembers that it has accepted no roster. Then
  * none was ever chosen. Without this, a new quorum whose only accepted roster is in that store would never begin.
@@ -24,7 +23,7 @@ export function rosterRules(options: {
   /** The roster that writes name before there is a first one. */
   readonly nobody: Roster;
   readonly members: number;
-  readonly whyAbsent: (name: string) => string | undefined;
+  readonly whyAbsent: MembershipRules["whyAbsent"];
 }): MembershipRules {
   const { markers, nobody, members, whyAbsent } = options;
   return {
@@ -36,19 +35,19 @@ export function rosterRules(options: {
     whyAbsent,
     // Does nothing: the record of each election reports the same, and more often.
     report: () => undefined,
-    counting: (answers, all, ballot) => {
+    counting: (answers, all, havePromised) => {
       const isAll = all.size === members;
       if (isAll && acceptedNone(all) === members) return all;
       const among = (found: ReadonlyMap<string, MemberState>): ReadonlyMap<string, MemberState> => {
         const states = [...found.values()];
         const shown = states.flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
         const newest = newestOf(shown);
-        if (!newest) return states.every(({ promised }) => !promised) ? found : new Map();
+        if (!newest) return havePromised || states.some(({ promised }) => promised) ? new Map() : found;
         const top = topOf(found)?.accepted;
         return new Map(
           [...found].filter(([name, { accepted, promised }]) => {
-            const hasPromisedIt = [top, ballot].some((one) => one && compareBallots(promised, one) === 0);
-            return markers.shown.get(name) === newest.incarnations[name] && (accepted !== undefined || isAll || hasPromisedIt);
+            const mayCount = accepted !== undefined || isAll || (promised && compareBallots(promised, top) === 0);
+            return mayCount && markers.shown.get(name) === newest.incarnations[name];
           }),
         );
       };

@@ -1,5 +1,4 @@
 import { ForeignRecordError, type LeaseRecord } from "@leasehold/core/provider";
-import type { Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { UNACCEPTED, type MemberState, type Proposal } from "./member-state.ts";
 import type { MemberLimits } from "./member.ts";
@@ -86,15 +85,18 @@ export interface MembershipRules {
    * Returns the answers that count.
    * @param answers of members that have not forgotten.
    * @param all also of members that have forgotten, or that have another store by now.
-   * @param ballot that all of these members, which counted before, have just promised.
+   * @param havePromised these are the answers of before; since then all of these members have promised a new ballot.
    */
   counting(
     answers: ReadonlyMap<string, MemberState>,
     all: ReadonlyMap<string, MemberState>,
-    ballot: Ballot | undefined,
+    havePromised: boolean,
   ): ReadonlyMap<string, MemberState>;
-  /** Returns why a member that has answered does not count, as a sentence, if its store is the reason. */
-  whyAbsent(name: string): string | undefined;
+  /**
+   * Returns why a member that has answered does not count, as a sentence, if its store is the reason. With its `answer`, also if
+   * its store has replaced another one and nobody needs to act.
+   */
+  whyAbsent(name: string, answer?: MemberState): string | undefined;
   /**
    * Records whether a member counts for an election. `why` is a sentence, or undefined if the member counts. `isSilent`: it has
    * not answered.

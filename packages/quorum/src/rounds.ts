@@ -132,8 +132,8 @@ export class Rounds {
 
   /**
    * Makes all members of a read promise a ballot above every other. Returns `undefined` if one of them refuses, or if too few
-   * promise; the caller then starts over. Members that have forgotten promise after all others have. Otherwise a write that one
-   * has forgotten could still become chosen by another one that is silent.
+   * promise; the caller then starts over. A promising member counts by the state that it had before. Some members count only beside
+   * others, which may have become silent.
    */
   async prepare({ kept }: MemberReplies, limits: CallLimits): Promise<Prepared | undefined> {
     const round = this.#requests.roundAbove(kept, this.#proposer.lastRound);
@@ -141,25 +141,21 @@ export class Rounds {
     const ballot = { round, proposer: this.#proposer.id };
     this.#begin(ballot);
     const seen = this.#requests.known();
-    const answers = new Map<string, MemberState>();
-    const isBehind = ([name, state]: [string, MemberState]): boolean =>
-      this.#requests.sessions.get(name)?.isBehind(state) === true;
-    const forgetful = [...kept].filter(isBehind).map(([name]) => name);
-    const remembering = [...kept.keys()].filter((name) => !forgetful.includes(name));
-    for (const names of [remembering, forgetful]) {
-      if (names.length === 0 || (names === forgetful && answers.size < remembering.length)) continue;
-      const requests = this.#requests.all((link) => {
+    const requests = this.#requests.all(
+      (link) => {
         const present = kept.get(link.member.name) as MemberState;
         return this.#requests.write(link, { ...present, promised: ballot, seen }, present, false, limits);
-      }, names);
-      const gathered = await gather(this.#clock, requests, limits.memberMs, () => false);
-      limits.signal.throwIfAborted();
-      // Only a silent member counts as absent. A member that refuses has another state by now, which may be newer than all others.
-      if ([...gathered.failures.values()].includes(REFUSED)) return undefined;
-      for (const [name, state] of gathered.answers) answers.set(name, state);
-    }
-    const promised = this.#requests.counting(answers, ballot);
-    return promised.size < this.#majority ? undefined : { ballot, kept: promised };
+      },
+      [...kept.keys()],
+    );
+    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
+    limits.signal.throwIfAborted();
+    // Only a silent member counts as absent. A member that refuses has another state by now, which may be newer than all others.
+    const isRefused = [...failures.values()].includes(REFUSED);
+    const before = new Map([...kept].filter(([name]) => answers.has(name)));
+    const counting = this.#admission.counting(before, before, true);
+    const promised = new Map([...answers].filter(([name]) => counting.has(name)));
+    return isRefused || promised.size < this.#majority ? undefined : { ballot, kept: promised };
   }
 
   /** Gets a proposal accepted without a prepare, under the ballot that the last accept also promised. */
@@ -207,7 +203,7 @@ export class Rounds {
       }
       const own = await this.#requests.write(link, state, present, datedAt !== undefined, limits).catch(onFailure);
       if (this.#ballot === ballot) link.own = own;
-      this.absences.answered(link.member.name, true);
+      this.absences.answered(link.member.name);
     };
     // A lost request leaves its member without this round, and the next member that is emptied may be one that has it. So the
     // request is sent again while there is time. A member may fail at once, and go on failing: hence the pause and the limit.
@@ -251,7 +247,7 @@ export class Rounds {
       ),
     );
     const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
-    const reading = { kept: answers, answers, failures, memberMs: limits.memberMs };
+    const reading = { kept: answers, answers: new Map<string, never>(), failures, memberMs: limits.memberMs };
     if (answers.size < this.#majority) throw this.absences.unavailable(reading, false);
     return [...answers].find(([, refused]) => !refused)?.[0];
   }
@@ -310,13 +306,10 @@ export class Rounds {
     );
     // A newer roster exists, so the next round must begin with a read.
     if (present.roster > this.#admission.roster.number && (await confirmed)) this.#leads = undefined;
-    if (!this.#admission.mayTakeBack(name, proposal)) {
-      this.absences.answered(name, this.#requests.counting(new Map([[name, present]])).size > 0);
-      throw PASSED_OVER;
-    }
     const counts = this.#requests.counting(new Map([[name, present]])).size > 0;
-    if (!counts) this.absences.answered(name, false);
-    if (!counts && !(await confirmed)) throw PASSED_OVER;
+    const mayTakeBack = this.#admission.mayTakeBack(name, proposal);
+    if (!counts || !mayTakeBack) this.absences.answered(name, counts ? undefined : present);
+    if (!mayTakeBack || (!counts && !(await confirmed))) throw PASSED_OVER;
     // The member has forgotten a promise above this round. It counts again once a round goes above that promise.
     if (!counts && compareBallots(link.known, forward(ballot)) > 0) this.#leads = undefined;
     if (compareBallots(present.promised, ballot) <= 0) {
@@ -333,7 +326,7 @@ export class Rounds {
 
   /** Reports a member that counts. A late answer that shows less is ignored: it may be older than what is known by now. */
   #hear(name: string, kept: MemberState): void {
-    if (this.#requests.counting(new Map([[name, kept]])).size > 0) this.absences.answered(name, true);
+    if (this.#requests.counting(new Map([[name, kept]])).size > 0) this.absences.answered(name);
   }
 
   /** Begins a new round. It may not use anything that the last one wrote, except for what its caller has already taken. */

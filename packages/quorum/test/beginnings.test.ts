@@ -137,6 +137,32 @@ test("a first roster that only one member has accepted is not completed by anoth
   expect(await stored(world, "fork", [one])).toBe(0);
 });
 
+test("a first roster that only one member has accepted is not completed while another store may complete another one", async () => {
+  const world = new World();
+  const c = new SimulatedRecordService(world.clock);
+  const [one, other, third] = [world.open("one"), world.open("other", { c }), world.open("third")];
+  const hasAccepted = (store: SimulatedRecordService): boolean =>
+    ((store.record(ROSTER) ?? {}) as Partial<LeaseRecord>).value !== undefined;
+  let putsToB = 0;
+  world.passage = ({ by, to, operation }) => {
+    if (by === "one") {
+      const haveAllPromised = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
+      return hasAccepted(world.services.c) || (operation === "put" && haveAllPromised && to !== "c") ? LOST : undefined;
+    }
+    if (operation !== "put" || !c.record(ROSTER)) return undefined;
+    // The accept of `other` arrives at its own c, and late at b. By then a and the former c have promised to `third`.
+    if (by === "third") return to === "b" ? LOST : undefined;
+    if (to === "a") return LOST;
+    return to === "b" && ++putsToB === 1 ? { arrivals: [{ afterMs: 450, replyAfterMs: 1 }] } : undefined;
+  };
+  await one.put("mine").catch(() => undefined);
+  const yours = other.startPut("yours", undefined, 8_000);
+  while (!hasAccepted(c)) await world.clock.advance(1);
+  const outcomes = await world.clock.runUntil(Promise.allSettled([yours, third.startPut("third", undefined, 8_000)]));
+
+  expect(outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value.stored)).toHaveLength(1);
+});
+
 test("a first roster that only one member has accepted is completed if all members answer, whatever they have promised", async () => {
   const world = new World();
   const lost: string[] = [];

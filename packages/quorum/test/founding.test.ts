@@ -1,8 +1,17 @@
 /** Tests the founding of a quorum: it needs all members, and happens once. */
+import type { LeaseRecord } from "@leasehold/core/provider";
 import { SimulatedRecordService } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { MARKER, ROSTER } from "../src/roster.ts";
-import { ELECTION, nonceOf, World } from "./world.ts";
+import { ELECTION, nonceOf, World, type Name } from "./world.ts";
+
+const LOST = { arrivals: [] };
+
+/** Reports whether a store has its marker in place of the blank record. */
+function isMarked(world: World, name: Name): boolean {
+  const { quorum } = (world.services[name].record(MARKER) ?? {}) as Partial<LeaseRecord>;
+  return quorum !== undefined && (JSON.parse(quorum) as { accepted: unknown }).accepted !== null;
+}
 
 test("a quorum begins with all of its members: while one is silent, only markers are written", async () => {
   const world = new World();
@@ -23,6 +32,16 @@ test("a quorum begins with all of its members: while one is silent, only markers
   expect(await one.put("first")).toMatchObject({ stored: true });
   world.down.add("b");
   expect(nonceOf(await world.open("other").get())).toBe("first");
+});
+
+test("a quorum does not begin while a member that answers reads does not acknowledge its promise", async () => {
+  const world = new World();
+  world.passage = ({ to, operation }) =>
+    to === "c" && operation === "put" && world.services.c.record(ROSTER) === undefined && isMarked(world, "c") ? LOST : undefined;
+  await expect(world.open("one").put("first")).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  await world.clock.advance(30_000);
+
+  expect((world.services.a.record(ROSTER) as Partial<LeaseRecord>).value).toBeUndefined();
 });
 
 test("processes that found a quorum at once agree on its members", async () => {
