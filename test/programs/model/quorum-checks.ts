@@ -105,7 +105,12 @@ const WRONG: readonly QuorumCheck[] = [
 ];
 
 const TWO_LISTS = "two lists of members replace the same one";
+const STUCK = "all members answer, and too few count";
 const FEW = ["LAST_BALLOT=6", "LAST_ROSTER_BALLOT=5"];
+/** Two processes with different stores begin a quorum, by rounds of which one may be too few to be chosen. */
+const TWO_BEGIN = ["LAST_ROSTER_BALLOT=5", "LAST_ROSTER=2", "FOUNDING", "REPLACED", "NO_ELECTION", NO_LATE];
+/** Two processes begin a quorum while one member forgets. */
+const ONE_FORGETS = ["LAST_ROSTER_BALLOT=5", "LAST_ROSTER=2", "FOUNDING", "NO_ELECTION", NO_LATE, FORGETS];
 const TAKEN_IN = ["another list of members is taken over", "a store is to be taken in", "a store is taken back"];
 
 /** The list of the members. */
@@ -140,8 +145,13 @@ const MEMBERS_LONG: readonly QuorumCheck[] = [
   },
   {
     name: "members: a quorum begins, of two processes with different stores",
-    macros: ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "REPLACED", "NO_ELECTION", NO_LATE],
+    macros: TWO_BEGIN,
     shows: ["another list of members is taken over"],
+  },
+  {
+    name: "members: a quorum begins while one member forgets",
+    macros: ONE_FORGETS,
+    shows: ["a member forgets", "a member that has forgotten counts"],
   },
   {
     name: "an empty store confirms that it is taken in",
@@ -153,6 +163,11 @@ const MEMBERS_LONG: readonly QuorumCheck[] = [
     macros: ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "REPLACED", "NO_ELECTION", NO_LATE, "FOUNDED_BY_MAJORITY"],
     violates: TWO_LISTS,
   },
+  {
+    name: "a promise of this round counts as one of the round before",
+    macros: [...TWO_BEGIN, "PROMISE_COUNTS"],
+    violates: TWO_LISTS,
+  },
 ];
 
 const MEMBERS_WRONG: readonly QuorumCheck[] = [
@@ -162,6 +177,11 @@ const MEMBERS_WRONG: readonly QuorumCheck[] = [
     name: "a marker is written where there is none, and once more later",
     macros: ["LAST_BALLOT=3", "LAST_ROSTER_BALLOT=5", "NEW_ELECTION", "WIPES=1", NO_LATE, "MARKS_NOTHING"],
     violates: FORK,
+  },
+  {
+    name: "a member that forgets while a quorum begins never counts",
+    macros: [...ONE_FORGETS, "FORGOTTEN_FOR_GOOD"],
+    violates: STUCK,
   },
   {
     name: "an accept makes a record, and arrives late",

@@ -31,35 +31,59 @@ c_code {
     return counting;
   }
 
-  /* For the roster itself, the members count that the newest reported roster names. */
-  static int countingInRoster(int me, int all, int ballot) {
+  /* The members of a set whose answers are those of members that have not forgotten. */
+  static int rememberingOf(int me, int record, int set) {
+  #ifdef FORGETS
+    if (record == ROSTER && keptAt(me, ROSTER, MEMBERS - 1)->promised < now.process[me].known) return set & ~(1 << MEMBERS - 1);
+  #endif
+    return set;
+  }
+
+  static int acceptedNone(int me, int set) {
+    int i, none = 0;
+    for (i = 0; i < MEMBERS; i++) none += set >> i & 1 && keptAt(me, ROSTER, i)->accepted == 0;
+    return none;
+  }
+
+  /* Of a set, the members that the newest reported roster names. */
+  static int namedAmong(int me, int set, int isAll, int havePromised) {
     struct Process *p = &now.process[me];
-    int i, counting = 0, newest = 0, hasAccepted = 0, hasPromised = 0, top = acceptedOf(me, ROSTER, topOf(me, ROSTER, all));
-    for (i = 0; i < MEMBERS; i++) if (all >> i & 1) {
+    int i, counting = 0, newest = 0, top = acceptedOf(me, ROSTER, topOf(me, ROSTER, set));
+    for (i = 0; i < MEMBERS; i++) if (set >> i & 1) {
       struct Kept *kept = keptAt(me, ROSTER, i);
-      hasAccepted |= kept->accepted;
-      hasPromised |= kept->promised;
+      havePromised |= kept->promised;
       if (kept->write != 0 && (newest == 0 || now.rosters[kept->write].number > now.rosters[newest].number)) newest = kept->write;
     }
-  #ifdef FOUNDED_BY_MAJORITY
-    if (hasAccepted == 0) return all;
-  #endif
-    if (all == 7 && hasAccepted == 0) return all;
-    if (newest == 0) return hasPromised == 0 ? all : 0;
-    for (i = 0; i < MEMBERS; i++) if (all >> i & 1) {
+    if (newest == 0) return havePromised ? 0 : set;
+    for (i = 0; i < MEMBERS; i++) if (set >> i & 1) {
       struct Kept *kept = keptAt(me, ROSTER, i);
-      int hasPromisedIt = kept->promised != 0 && (kept->promised == top || kept->promised == ballot);
+      int hasPromisedIt = kept->promised != 0 && (kept->promised == top || kept->promised == thisBallot);
   #ifdef EMPTY_CONFIRMS
       counting |= 1 << i;
   #else
-      if (p->shown[i] == now.rosters[newest].marker[i] && (kept->accepted != 0 || all == 7 || hasPromisedIt)) counting |= 1 << i;
+      if (p->shown[i] == now.rosters[newest].marker[i] && (kept->accepted != 0 || isAll || hasPromisedIt)) counting |= 1 << i;
   #endif
     }
     return counting;
   }
 
-  static int countingOf(int me, int record, int all, int ballot) {
-    return record == ROSTER ? countingInRoster(me, all, ballot) : countingInElection(me, all);
+  /* For the roster itself. A member that has forgotten counts if all answer, and a majority remembers that it has accepted none. */
+  static int countingInRoster(int me, int answers, int all, int havePromised) {
+    int counting;
+  #ifdef FOUNDED_BY_MAJORITY
+    if (acceptedNone(me, all) == bits(all)) return all;
+  #endif
+    if (all == 7 && acceptedNone(me, all) == MEMBERS) return all;
+    counting = namedAmong(me, answers, all == 7, havePromised);
+    if (bits(counting) >= MAJORITY || all != 7 || acceptedNone(me, answers) < MAJORITY) return counting;
+  #ifndef FORGOTTEN_FOR_GOOD
+    if (namedAmong(me, all, 1, havePromised) == 7) return 7;
+  #endif
+    return counting;
+  }
+
+  static int countingOf(int me, int record, int answers, int all, int havePromised) {
+    return record == ROSTER ? countingInRoster(me, answers, all, havePromised) : countingInElection(me, answers);
   }
 
   static int mayTakeBack(int me, int record, int i, int proposed) {

@@ -22,7 +22,11 @@ c_code {
 
   static int isIn(int me, int i);
   static void lookAt(int me, int i);
-  static int countingOf(int me, int record, int all, int ballot);
+  /* Only a broken model sets it: this ballot counts as that of the newest reported roster. */
+  static int thisBallot;
+
+  static int rememberingOf(int me, int record, int all);
+  static int countingOf(int me, int record, int answers, int all, int havePromised);
   static int mayTakeBack(int me, int record, int i, int proposed);
   static int newRoster(int me, int top);
   static void take(int me, int roster);
@@ -59,6 +63,16 @@ c_code {
   #endif
   }
 
+  /* A process learns from a member's state what the last member has promised. */
+  static void learn(int me, int record, int i, struct Kept *kept) {
+  #ifdef FORGETS
+    struct Process *p = &now.process[me];
+    if (record == ELECTION) return;
+    if (i == MEMBERS - 1 && kept->promised > p->known) p->known = kept->promised;
+    if (kept->seen > p->known) p->known = kept->seen;
+  #endif
+  }
+
   static void stampOf(int me, int record, int i, int roster, struct Kept *kept) {
     kept->exists = 1;
     kept->roster = record == ROSTER ? 0 : roster;
@@ -72,6 +86,7 @@ c_code {
     kept.promised = FORWARD(round->ballot);
     kept.accepted = round->ballot;
     kept.write = round->proposed;
+    kept.seen = round->seen;
     stampOf(me, record, i, roster, &kept);
     return kept;
   }
@@ -113,7 +128,7 @@ c_code {
   static void beginRound(int me, int record, int asked, int hearing) {
     struct Process *p = &now.process[me];
     struct Round *round = &p->on[record];
-    int i, chosen, top, write, ballot, counting, newest = 0;
+    int i, chosen, top, write, ballot, counting, promising, newest = 0;
     struct Kept before[MEMBERS];
     closeRound(me, record);
     for (i = 0; i < MEMBERS; i++) if (asked >> i & 1) {
@@ -124,6 +139,7 @@ c_code {
         if (record == ELECTION && isIn(me, i) && now.rosters[p->rosters[i]].number > number) number = now.rosters[p->rosters[i]].number;
       }
       if (number > newest) newest = number;
+      learn(me, record, i, kept);
     }
   #ifndef FOLLOWS_NOBODY
     /* The process reads the roster, and then reads again. */
@@ -133,8 +149,9 @@ c_code {
       return;
     }
   #endif
-    counting = countingOf(me, record, asked, 0);
+    counting = countingOf(me, record, rememberingOf(me, record, asked), asked, 0);
     if (bits(counting) < MAJORITY) return;
+    if (counting & ~rememberingOf(me, record, asked) && acceptedOf(me, record, topOf(me, record, asked))) MET("a member that has forgotten counts")
     top = topOf(me, record, counting);
     write = writeOf(me, record, top);
     chosen = isChosen(me, record, counting);
@@ -154,15 +171,25 @@ c_code {
     p->lastBallot[record] = ballot;
     round->ballot = ballot;
     round->roster = p->roster;
+    /* What the promising members kept before decides whether they count. */
+    promising = countingOf(me, record, counting & hearing, counting & hearing, 1);
     for (i = 0; i < MEMBERS; i++) if (counting >> i & 1) {
       struct Kept after = *keptAt(me, record, i);
       before[i] = after;
       after.promised = ballot;
+      after.seen = p->known;
       stampOf(me, record, i, p->roster, &after);
       if (hearing >> i & 1) *keptAt(me, record, i) = after;
       else leaveLate(me, record, storeOf(me, i), &before[i], &after);
     }
-    counting = countingOf(me, record, counting & hearing, ballot);
+    for (i = 0; i < MEMBERS; i++) if (counting & hearing & 1 << i) learn(me, record, i, keptAt(me, record, i));
+    round->seen = p->known;
+  #ifdef PROMISE_COUNTS
+    thisBallot = ballot;
+    promising = countingOf(me, record, counting & hearing, counting & hearing, 1);
+    thisBallot = 0;
+  #endif
+    counting = promising;
     if (bits(counting) < MAJORITY) { TELL("has no majority"); closeRound(me, record); return; }
     top = topOf(me, record, counting);
     write = writeOf(me, record, top);
@@ -211,6 +238,7 @@ c_code {
     struct Round *round = &now.process[me].on[record];
     struct Kept after = accepting(me, record, i, roster);
     *keptAt(me, record, i) = after;
+    learn(me, record, i, &after);
     round->to[i].state = TAKEN;
     round->to[i].own = after;
     confirm(me, record);
@@ -263,7 +291,8 @@ c_code {
     round->to[i].state = REFUSED; /* unless it is taken below: it is asked once a round */
     if (record == ELECTION && number > now.rosters[p->roster].number && round->isConfirmed) round->leads = 0;
     if (!mayTakeBack(me, record, i, round->proposed)) return;
-    counts = countingOf(me, record, 1 << i, 0) != 0;
+    learn(me, record, i, present);
+    counts = countingOf(me, record, rememberingOf(me, record, 1 << i), 1 << i, 0) != 0;
     if (!counts && !round->isConfirmed) return;
     if (present->promised > round->ballot) { round->leads = 0; return; }
   #ifndef CREATES_BY_ACCEPT
@@ -271,6 +300,7 @@ c_code {
     if (!present->exists) {
       struct Kept promise = *present;
       promise.promised = round->ballot;
+      promise.seen = round->seen;
       stampOf(me, record, i, p->roster, &promise);
       round->to[i].state = NOT_SENT;
       TELL("has member %d, which has no record, promise ballot %d", names[i], round->ballot);

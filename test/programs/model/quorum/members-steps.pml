@@ -19,6 +19,28 @@ c_code {
   }
   #endif
 
+  #ifdef FORGETS
+  static void backUp(void) {
+    int me = 12; /* M, in the account of a run */
+    TELL("member 3 is backed up");
+    now.backup = now.store[2].kept[ROSTER];
+    now.isBackedUp = 1;
+  }
+
+  static int mayForget(void) {
+    return now.isBackedUp && !now.hasForgotten && now.backup.promised < now.store[2].kept[ROSTER].promised;
+  }
+
+  static void forget(void) {
+    int me = 12; /* M, in the account of a run */
+    TELL("member 3 forgets: promised %d, roster %d", now.backup.promised, now.backup.write);
+    MET("a member forgets")
+    now.store[2].kept[ROSTER] = now.backup;
+    memset(&now.backup, 0, sizeof(now.backup));
+    now.hasForgotten = 1;
+  }
+  #endif
+
   static int mayRestart(int me) { return now.restartsLeft > 0 && me == 1; }
 
   static void restart(int me) {
@@ -29,7 +51,7 @@ c_code {
     closeRound(me, ELECTION);
     p->on[ROSTER].pending = p->on[ELECTION].pending = 0;
     p->roster = 0;
-    p->mayFound = p->follows = 0;
+    p->mayFound = p->follows = p->known = 0;
     memset(p->shown, 0, sizeof(p->shown));
     memset(p->rosters, 0, sizeof(p->rosters));
   }
@@ -124,6 +146,9 @@ c_code {
     now.canBefall = now.wipesLeft > 0;
   #ifdef MARKS_NOTHING
     now.canBefall |= (now.firstMarker != 0 && now.store[2].marker == 0) << 1;
+  #endif
+  #ifdef FORGETS
+    now.canBefall |= !now.isBackedUp << 2 | mayForget() << 3;
   #endif
   }
 

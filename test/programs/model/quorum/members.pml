@@ -60,7 +60,8 @@ typedef Kept {
   byte accepted;
   byte write; /* in the roster's record: the roster */
   byte roster; /* by which it was written */
-  byte marker /* that this roster gives the member */
+  byte marker; /* that this roster gives the member */
+  byte seen /* FORGETS: the highest promise of the last member that the writer knew */
 }
 
 typedef Store {
@@ -81,6 +82,7 @@ typedef Round {
   byte ballot;
   byte proposed;
   byte roster; /* with which it began */
+  byte seen; /* FORGETS: the highest promise of the last member that its process knew */
   byte pending; /* a write of its own that may have been accepted */
   Link to[MEMBERS]
 }
@@ -90,6 +92,7 @@ typedef Process {
   byte shown[MEMBERS]; /* the marker of each member's store, as read last */
   byte rosters[MEMBERS]; /* the roster of each member, as read last */
   byte lastBallot[RECORDS];
+  byte known; /* FORGETS: the highest promise of the roster that the last member is known to have made */
   byte puts;
   bool follows; /* it has found that there is a newer one */
   bool mayFound; /* it has found that no roster was written */
@@ -119,6 +122,12 @@ byte lastMarker;
 byte base[WRITES]; /* the write that each write replaces */
 byte lastWrite;
 byte wipesLeft;
+#ifdef FORGETS
+/* A former state of the last member's roster. The member forgets what came after it. */
+Kept backup;
+bool isBackedUp;
+bool hasForgotten;
+#endif
 #ifdef MARKS_NOTHING
 byte firstMarker; /* of that store, given by a request that may arrive again */
 #endif
@@ -184,6 +193,10 @@ end:
   :: STEP(canBefall & 1, wipe())
 #ifdef MARKS_NOTHING
   :: STEP(canBefall & 2, markAgain())
+#endif
+#ifdef FORGETS
+  :: STEP(canBefall & 4, backUp())
+  :: STEP(canBefall & 8, forget())
 #endif
   od
 }
