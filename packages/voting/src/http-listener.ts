@@ -10,7 +10,7 @@ export const SIGNATURE = "x-leasehold-signature";
 export const STATUS = { ok: 200, malformed: 400, signature: 401, elsewhere: 404, oversized: 413 } as const;
 
 const MOST_CONNECTIONS = 1_024;
-/** The most connections without a signed request. If there are more, the oldest one is closed. */
+/** The most connections on which no packet of another server has come. If there are more, the oldest one is closed. */
 const MOST_STRANGERS = 256;
 /** A packet that has not arrived as a whole by then is dropped, and so is a connection without one. */
 const PACKET_TIMEOUT_MS = 10_000;
@@ -34,14 +34,19 @@ export interface ListenOptions {
 export interface Handlers {
   /** Reports whether somebody with the secret has signed a body of that length. An unsigned body is not read. */
   readonly isPromised: (signature: unknown, length: number) => boolean;
-  readonly answer: (posted: Posted | "oversized" | "elsewhere" | "signature") => Promise<Response>;
+  /** Calls `keep` if the packet has come from another server now. A captured packet that is sent again has a valid signature, too. */
+  readonly answer: (posted: Received, keep: () => void) => Promise<Response>;
 }
+
+/** A packet, or the reason why its body was not read. */
+export type Received = Posted | "oversized" | "elsewhere" | "signature";
 
 /** Begins to listen; resolves once others can connect. */
 export async function listen({ host, port, tls }: ListenOptions, handlers: Handlers): Promise<Server> {
-  const strangers = new UnsignedConnections();
+  const strangers = new OtherConnections();
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
-    respond(request, strangers, handlers).then(
+    const keep = (): void => strangers.keep(request.socket);
+    respond(request, handlers.isPromised, (posted) => handlers.answer(posted, keep)).then(
       (given) => send(response, given),
       // The other side has closed the connection.
       () => response.destroy(),
@@ -65,8 +70,8 @@ export async function listen({ host, port, tls }: ListenOptions, handlers: Handl
   return server;
 }
 
-/** The connections without a signed request, by address. By TLS, a request has another socket with the same address. */
-class UnsignedConnections {
+/** The connections on which no packet of another server has come. By TLS, a request has another socket with the same address. */
+class OtherConnections {
   readonly #sockets = new Map<string, Socket>();
 
   add(socket: Socket): void {
@@ -77,8 +82,8 @@ class UnsignedConnections {
     if (this.#sockets.size > MOST_STRANGERS) oldest?.destroy();
   }
 
-  /** Records that the connection has had a signed request. */
-  isKnown(socket: Socket): void {
+  /** Keeps a connection: another server has sent a packet on it. */
+  keep(socket: Socket): void {
     this.#sockets.delete(keyOf(socket));
   }
 }
@@ -89,15 +94,14 @@ function keyOf({ remoteAddress, remotePort }: Socket): string {
 
 async function respond(
   request: IncomingMessage,
-  strangers: UnsignedConnections,
-  { isPromised, answer }: Handlers,
+  isPromised: Handlers["isPromised"],
+  answer: (posted: Received) => Promise<Response>,
 ): Promise<Response> {
   if (request.method !== "POST" || request.url !== PATH) return await answer("elsewhere");
   const signature = request.headers[SIGNATURE];
   const length = Number(request.headers["content-length"] ?? NaN);
   if (length > MAX_PACKET_BYTES) return await answer("oversized");
   if (!isPromised(signature, length)) return await answer("signature");
-  strangers.isKnown(request.socket);
   const body = await bodyOf(request);
   return await answer(body ? { body, signature } : "oversized");
 }

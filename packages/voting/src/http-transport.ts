@@ -3,7 +3,7 @@ import { Server as TlsServer } from "node:https";
 import { ConfigurationError } from "@leasehold/core";
 import type { Clock } from "@leasehold/core/provider";
 import type { Authority } from "./certificates.ts";
-import { listen, type ListenOptions, type Posted, type Response } from "./http-listener.ts";
+import { listen, type ListenOptions, type Received, type Response } from "./http-listener.ts";
 import { NoAnswer, HttpClient } from "./http-client.ts";
 import { PeerIncarnations, TakenIds } from "./peer-incarnations.ts";
 import { OBSERVER, type VoterReply, type Envelope, type Request } from "./messages.ts";
@@ -81,7 +81,7 @@ export class HttpTransport implements Transport {
     this.#receive = receive;
     this.#listening = await listen(this.#options.listen, {
       isPromised: (signature, length) => this.#seal.isPromised(signature, length),
-      answer: (posted) => this.#answer(posted),
+      answer: (posted, keep) => this.#answer(posted, keep),
     });
     try {
       await this.#findOneself();
@@ -189,7 +189,7 @@ export class HttpTransport implements Transport {
   }
 
   /** Answers a request of another server, or of a process that pretends to be one. */
-  async #answer(posted: Posted | "oversized" | "elsewhere" | "signature"): Promise<Response> {
+  async #answer(posted: Received, keep: () => void): Promise<Response> {
     const { troubles } = this.#options;
     if (posted === "oversized") troubles.drops("oversized");
     if (posted === "oversized" || posted === "elsewhere") return posted;
@@ -208,6 +208,8 @@ export class HttpTransport implements Transport {
       troubles.drops(refused, packet.from);
       return this.#signed(packet, { refused, contents: [] });
     }
+    // Anybody may send such packets of an observer, or without messages, again.
+    if (packet.from !== OBSERVER && packet.contents.length > 0) keep();
     const { id: _id, servers: _servers, contents, ...header } = packet;
     // A message of a later version is dropped; the messages beside it are not.
     for (const content of contents) if (!content) troubles.drops("malformed", packet.from);

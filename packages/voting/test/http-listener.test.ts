@@ -1,7 +1,7 @@
 /** The requests that a server reads, and those that it refuses unread. */
 import { once } from "node:events";
-import { Agent, request, type IncomingMessage, type Server } from "node:http";
-import { connect, type AddressInfo, type Socket } from "node:net";
+import type { IncomingMessage, Server } from "node:http";
+import { connect, type AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
 import { bodyOf, listen, type Handlers } from "../src/http-listener.ts";
@@ -58,34 +58,6 @@ test("a signature that does not cover the length is invalid", async () => {
   const answers = await Promise.all(["x", "xyz"].map(async (body) => (await fetch(url, { method: "POST", body })).status));
   expect(new Set(answers)).toEqual(new Set([400, 401]));
   expect(new Set(lengths)).toEqual(new Set([1, 3]));
-});
-
-test("of the connections without a signed request the oldest is closed, and those with one stay", async () => {
-  const { server, port } = await listening({
-    isPromised: () => true,
-    answer: () => Promise.resolve({ body: "{}", signature: "s" }),
-  });
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  onTestFinished(() => agent.destroy());
-  const ask = (): Promise<Socket> =>
-    new Promise((resolve, reject) => {
-      const asked = request({ agent, port, host: "127.0.0.1", path: "/leasehold/voting", method: "POST" }, (response) => {
-        response.resume().on("end", () => resolve(asked.socket as Socket));
-      });
-      asked.on("error", reject).end("x");
-    });
-  const known = await ask();
-  const sockets: Socket[] = [];
-  for (let count = 0; count < 300; count += 1) {
-    const socket = connect(port, "127.0.0.1").on("error", () => undefined);
-    sockets.push(socket);
-    await once(socket, "connect");
-  }
-  await expect.poll(() => sockets.filter(({ destroyed }) => destroyed).length, { timeout: 30_000 }).toBe(300 - 256);
-  expect(sockets.slice(-200).every(({ destroyed }) => !destroyed)).toBe(true);
-  expect(await ask()).toBe(known);
-  sockets.forEach((socket) => socket.destroy());
-  expect(server.listening).toBe(true);
 });
 
 test("a connection has a time limit, and the number of connections is limited", async () => {

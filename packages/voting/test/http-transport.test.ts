@@ -1,6 +1,7 @@
 /** One server's handling of the packets of another server, and of a process that pretends to be one. */
 import { once } from "node:events";
 import { createServer, type Server as HttpServer } from "node:http";
+import { connect, type Socket } from "node:net";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { systemClock } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
@@ -92,6 +93,32 @@ test("a packet is accepted once, also after others have overtaken it", async () 
   // The id is too old to tell whether the packet has arrived before.
   expect(await stranger.post(stranger.packet([TELL]))).toMatchObject({ refused: "replay" });
   expect(store.dropped).toEqual({ replay: 2 });
+});
+
+test("of 257 connections the oldest is closed, unless another server has sent a packet on it that nobody can send again", async () => {
+  const { stranger, servers } = await strangerAndStore();
+  const { port, hostname } = new URL(servers.addresses["a"] ?? "");
+  const connected = async (): Promise<Socket> => {
+    const socket = connect(Number(port), hostname).on("error", () => undefined);
+    await once(socket, "connect");
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  };
+  const withPacket = async (packet: Packet<Request>): Promise<Socket> => {
+    const [socket, body] = [await connected(), JSON.stringify(packet)];
+    const head = `Content-Length: ${body.length}\r\nx-leasehold-signature: ${sign(body)}`;
+    socket.write(`POST /leasehold/voting HTTP/1.1\r\nHost: a\r\n${head}\r\n\r\n${body}`);
+    await once(socket, "data");
+    return socket;
+  };
+  const genuine = stranger.packet([TELL]);
+  const ofObserver = stranger.packet([{ kind: "READ", election: "e" }], { cluster: "", from: "", to: "", servers: [] });
+  const sockets: Socket[] = [];
+  for (const packet of [genuine, genuine, stranger.packet([]), ofObserver]) sockets.push(await withPacket(packet));
+  const others = await Promise.all(Array.from({ length: 256 }, connected));
+
+  await expect.poll(() => sockets.map(({ destroyed }) => destroyed), eventually).toEqual([false, true, true, true]);
+  expect(others.filter(({ destroyed }) => destroyed)).toEqual([]);
 });
 
 test("only the start at the address is heard, and neither an earlier start nor a second process", async () => {
