@@ -63,10 +63,13 @@ export class HttpClient {
     throw new NoAnswer(why, true);
   }
 
-  /** Sends the request once more if it used a kept connection that the other side has just closed. */
+  /**
+   * Sends the request again while it has used a kept connection that the other side has closed. After a start of the other host,
+   * all kept connections are closed, and each is found out by a request.
+   */
   async #exchange(url: URL, body: string, signature: string, signal: AbortSignal): Promise<IncomingMessage> {
-    const send = (): Promise<IncomingMessage> =>
-      new Promise((resolve, reject) => {
+    try {
+      return await new Promise((resolve, reject) => {
         const begin = url.protocol === "https:" ? requestTls : requestHttp;
         const request = begin(new URL(PATH, url), {
           method: "POST",
@@ -84,12 +87,10 @@ export class HttpClient {
         request.on("error", (error) => reject(Object.assign(error, { wasKept: request.reusedSocket })));
         request.end(body);
       });
-    try {
-      return await send();
     } catch (error) {
       const { code, wasKept } = error as { readonly code?: string; readonly wasKept?: boolean };
       if (!wasKept || signal.aborted || this.#isClosed || (code !== "ECONNRESET" && code !== "EPIPE")) throw error;
-      return await send();
+      return await this.#exchange(url, body, signature, signal);
     }
   }
 

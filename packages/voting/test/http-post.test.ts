@@ -44,6 +44,26 @@ test("a packet is sent once more if its kept connection was closed", async () =>
   expect(count()).toBe(3);
 });
 
+test("a packet is sent on a new connection if all kept ones were closed", async () => {
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      socket.write(OK);
+      socket.once("data", () => socket.resetAndDestroy());
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const poster = new HttpClient();
+  onTestFinished(() => poster.close());
+  const post = (): Promise<unknown> => poster.post("b", url, { body: "{}", signature: "s" }, new AbortController().signal);
+  await Promise.all([post(), post(), post()]);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(await post()).toMatchObject({ body: Buffer.from("{}") });
+});
+
 test("a packet that was answered by nonsense is not sent again", async () => {
   const { second, count } = await postTwice([OK, "nonsense\r\n\r\n", OK]);
   await expect(second).rejects.toThrow("does not answer");
