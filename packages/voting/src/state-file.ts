@@ -17,16 +17,15 @@ export interface State {
 
 /**
  * One file in a directory that only this process uses. Each write replaces the whole file, and resolves once the new file is on
- * the disk. Writes that are requested while one is under way become one write.
+ * the disk.
  */
 export class StateFile implements Disk {
   readonly #directory: string;
   readonly #tell: (message: string) => void;
   #roster: Roster | undefined;
   #text = "";
-  /** Resolves after the write that waits for the present one; undefined if none waits. */
-  #next: Promise<void> | undefined;
-  #present: Promise<void> = Promise.resolve();
+  /** The last write that was requested. */
+  #last: Promise<void> = Promise.resolve();
 
   /** @param tell receives messages for a person. */
   constructor(directory: string, tell: (message: string) => void) {
@@ -71,20 +70,18 @@ export class StateFile implements Disk {
 
   /** Resolves once all writes have ended. */
   async close(): Promise<void> {
-    await (this.#next ?? this.#present).catch(() => undefined);
+    await this.#last.catch(() => undefined);
   }
 
   async #save(): Promise<void> {
-    this.#next ??= this.#present
+    this.#last = this.#last
       .catch(() => undefined)
       .then(async () => {
-        this.#present = this.#next ?? this.#present;
-        this.#next = undefined;
         if (!this.#roster) throw new Error("No roster was set.");
         const body = `${JSON.stringify(this.#roster)}\n${this.#text}`;
         await replace(this.#directory, `leasehold-voting 1 ${checksum(body)}\n${body}`);
       });
-    await this.#next;
+    await this.#last;
   }
 }
 

@@ -69,18 +69,15 @@ test("a file that is torn at any byte, or has one wrong byte, counts as lost, an
   }
 });
 
-test("writes requested during another write become one, and none resolves before its text is on the disk", async () => {
+test("no write resolves before its text, or a later one, is on the disk", async () => {
   const directory = await folder();
   const file = await fileIn(directory);
-  const order: string[] = [];
-  const writes = Array.from({ length: 100 }, async (_, index) => {
+  const writes = Array.from({ length: 10 }, async (_, index) => {
     await file.write(`text ${index}`);
     const { text = "" } = (await new StateFile(directory, () => undefined).load()) ?? {};
-    order.push(text);
     expect(Number(text.slice(5))).toBeGreaterThanOrEqual(index);
   });
   await Promise.all(writes);
-  expect(new Set(order)).toEqual(new Set(["text 99"]));
 });
 
 test("a write has ended once the file is on the disk, and then its name", async () => {
