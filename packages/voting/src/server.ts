@@ -20,6 +20,11 @@ import type { WarningLog } from "./warning-log.ts";
 /** The wait before a server that takes no part yet asks the others again. Each of them has `ANSWER_MS` for its answer. */
 const ASK_AGAIN_MS = 250;
 const ANSWER_MS = 1_000;
+/**
+ * The time for the answer to a ping of an absent server. A new connection to a far server takes up to three round trips more, and
+ * is torn down if the time is over before. All other requests then use that connection.
+ */
+const CONNECT_MS = 3_000;
 const PING_EVERY_MS = 10_000;
 const PING_ABSENT_EVERY_MS = 2_000;
 const SILENT = { kind: "SILENT" } as const;
@@ -111,9 +116,14 @@ export class Server {
     return this.#mayTakePart && !this.#writer.isBroken && !this.#closed.signal.aborted;
   }
 
+  /** The server takes part, and its disk answers. This is for persons: a server whose disk hangs still answers heartbeats. */
+  get #isWell(): boolean {
+    return this.takesPart && !this.#writer.hangs;
+  }
+
   /** The state of all servers, as this one knows it. */
   members(): readonly StoreMember[] {
-    const counts = this.takesPart;
+    const counts = this.#isWell;
     const own = { name: this.name, store: "voting", counts, forMs: 0, waitsFor: counts ? undefined : TAKES_NO_PART };
     return [own, ...this.others.map((other) => this.#peers.member(other))];
   }
@@ -181,7 +191,7 @@ export class Server {
       return stateReplyOf(this.#ballots.kept, flags, this.#ballots.longestLeaseMs(this.clock.monotonicMs()));
     }
     if (request.kind === "PING")
-      return { kind: "PING", takesPart, syncMs: this.pace.syncMs(this.name), absent: this.#peers.absent };
+      return { kind: "PING", takesPart: this.#isWell, syncMs: this.pace.syncMs(this.name), absent: this.#peers.absent };
     if (!this.takesPart) return SILENT;
     const answer = await this.#judge(request, from);
     // Wait for changes of this election only; otherwise heartbeats would wait for votes of other elections.
@@ -237,6 +247,8 @@ export class Server {
     const { signal } = this.#closed;
     while (!signal.aborted) {
       await Promise.all(this.others.map((other) => this.#ping(other)));
+      if (this.#writer.hangs)
+        this.#options.troubles?.tell("its disk does not end a write: this server cannot vote until it does.");
       const text = membersText(this.members(), "servers");
       if (text === undefined) this.#options.troubles?.ends("members");
       else if (this.takesPart) this.#options.troubles?.lasts("members", text);
@@ -246,7 +258,8 @@ export class Server {
   }
 
   async #ping(other: string): Promise<void> {
-    const answer = await this.ask(other, { kind: "PING" }, ANSWER_MS).catch(() => undefined);
+    const isAbsent = this.#peers.absent.some(({ name }) => name === other);
+    const answer = await this.ask(other, { kind: "PING" }, isAbsent ? CONNECT_MS : ANSWER_MS).catch(() => undefined);
     this.#peers.heard(other, answer);
     if (answer?.kind !== "PING") return;
     this.pace.synced(other, answer.syncMs);

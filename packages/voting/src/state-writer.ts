@@ -12,6 +12,8 @@ export interface Disk {
 
 /** The wait before a failed write is repeated. The server is silent meanwhile. */
 const WRITE_AGAIN_MS = 1_000;
+/** A disk hangs if a write takes longer than this. */
+const HANGS_MS = 10_000;
 
 export interface StateWriterOptions {
   readonly disk: Disk;
@@ -34,7 +36,8 @@ export class StateWriter {
   #written = 0;
   #syncedVersion = 0;
   #writing: Promise<void> = Promise.resolve();
-  #isWriting = false;
+  /** The start of the write that is under way. */
+  #writingSinceMs: number | undefined;
   #isBroken = false;
 
   constructor(options: StateWriterOptions) {
@@ -62,6 +65,12 @@ export class StateWriter {
     return this.#isBroken;
   }
 
+  /** A write does not end. Answers that need no write are given all the same. */
+  get hangs(): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    return nowMs - (this.#writingSinceMs ?? nowMs) > HANGS_MS;
+  }
+
   /**
    * Resolves once all changes up to `version` are on the disk. Also resolves if the server is closed or has lost its state, or
    * after a failed write.
@@ -69,7 +78,7 @@ export class StateWriter {
   async synced(version: number): Promise<void> {
     const { closed, isLost } = this.#options;
     while (!this.#isBroken && !closed.aborted && !isLost() && this.#syncedVersion < version) {
-      this.#writing = this.#isWriting ? this.#writing : this.#write();
+      this.#writing = this.#writingSinceMs === undefined ? this.#write() : this.#writing;
       await this.#writing;
     }
   }
@@ -91,13 +100,13 @@ export class StateWriter {
 
   async #write(): Promise<void> {
     const { disk, clock, state, onSynced } = this.#options;
-    this.#isWriting = true;
+    const sentMs = clock.monotonicMs();
+    this.#writingSinceMs = sentMs;
     try {
       const { voter, seen } = state();
       const { version } = voter;
       this.#begun += 1;
       const writes = this.#begun;
-      const sentMs = clock.monotonicMs();
       await disk.write(textOf({ writes, seen: Object.fromEntries(seen), ...voter.kept }));
       this.#syncedVersion = version;
       this.#written = writes;
@@ -106,7 +115,7 @@ export class StateWriter {
     } catch {
       if (!this.#isBroken) void this.#writeAgain();
     } finally {
-      this.#isWriting = false;
+      this.#writingSinceMs = undefined;
     }
   }
 
@@ -117,7 +126,7 @@ export class StateWriter {
       await sleep(clock, WRITE_AGAIN_MS, closed).catch(() => undefined);
       // A server that has lost its file writes when it begins again.
       if (isLost()) this.#isBroken = false;
-      else if (!closed.aborted && !this.#isWriting) await (this.#writing = this.#write());
+      else if (!closed.aborted && this.#writingSinceMs === undefined) await (this.#writing = this.#write());
     }
   }
 }

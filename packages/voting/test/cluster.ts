@@ -97,7 +97,7 @@ export class Cluster {
   }
 
   /** Carries a message to its receiver, and returns the answer; undefined if one of them is lost. */
-  protected async carry(message: Envelope<Request>): Promise<Envelope<VoterReply> | undefined> {
+  protected async carry(message: Envelope<Request>, _timeoutMs?: number): Promise<Envelope<VoterReply> | undefined> {
     const { to, from } = message;
     if (this.away.has(to) || this.away.has(from)) return undefined;
     await sleep(this.clock, this.latencyMs);
@@ -110,7 +110,7 @@ export class Cluster {
     if (message.content.kind !== "PING") this.sent.push(message);
     return await new Promise((resolve, reject) => {
       const timer = clock.setTimer(() => reject(new Error(`${message.to} does not answer.`)), timeoutMs);
-      void this.carry(message).then((answer) => {
+      void this.carry(message, timeoutMs).then((answer) => {
         if (!answer) return;
         timer.cancel();
         resolve(answer);

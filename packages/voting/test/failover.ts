@@ -50,6 +50,8 @@ export interface FailoverWorld {
   start(name: string, names: readonly string[]): Started;
   /** Ends a server. A silent one never answers again; the host of any other one refuses connections. */
   kill(name: string, isSilent: boolean): void;
+  /** From now on, each write to a server's disk fails, or never ends. */
+  failDisk(name: string, hangs: boolean): void;
 }
 
 /** How strictly the world's time is judged. */
@@ -150,15 +152,20 @@ export class Failover {
     await this.#befalls(this.#leaderOf(elections[0] as string) as string);
   }
 
-  /** Kills one of the others, so that only a majority of three is left. */
+  /** Kills one of the others, or takes its disk. So only a majority of three is left. */
   async #takesOneAway(leader: string): Promise<void> {
     const { names, event, timing: times } = this.#plan;
     // With three servers, a leader that dies for good would take the majority with it.
     if (names.length === 3 && event !== "is started again") return;
     const name = this.#random.pick(names.filter((each) => each !== leader));
-    this.#kill(name, "is down");
+    const how = this.#random.pick(["is down", "is down", "has a full disk", "has a disk that hangs"] as const);
+    if (how === "is down") this.#kill(name, how);
+    else {
+      this.#note(name, how);
+      this.#world.failDisk(name, how === "has a disk that hangs");
+    }
     await this.#world.pass(this.#limits.settling * times.crashFailoverMs);
-    await this.#everybodyLeads("after another server went down", times.crashFailoverMs);
+    await this.#everybodyLeads("after another server was lost", times.crashFailoverMs);
   }
 
   async #befalls(leader: string): Promise<void> {

@@ -123,6 +123,10 @@ class HttpWorld implements FailoverWorld {
     this.#processes.set(name, { disk, transport, ...process, ended });
   }
 
+  failDisk(name: string, hangs: boolean): void {
+    this.#processes.get(name)?.disk.fail(hangs);
+  }
+
   start(name: string, names: readonly string[]): Started {
     const before = this.#processes.get(name)?.ended;
     const clock = new ProcessClock(systemClock);
@@ -157,6 +161,7 @@ class SlowDisk implements Disk {
   readonly #before: Promise<unknown> | undefined;
   readonly #file: StateFile;
   #isKilled = false;
+  #fails: "at once" | "never ending" | undefined;
 
   /** @param before resolves once the process before this one writes no more. */
   constructor(directory: string, syncMs: number, before: Promise<unknown> | undefined) {
@@ -176,8 +181,13 @@ class SlowDisk implements Disk {
 
   async write(text: string): Promise<void> {
     await sleep(systemClock, this.#syncMs);
-    if (this.#isKilled) return await new Promise(() => undefined);
+    if (this.#isKilled || this.#fails === "never ending") return await new Promise(() => undefined);
+    if (this.#fails) throw new Error("no space left");
     await this.#file.write(text);
+  }
+
+  fail(hangs: boolean): void {
+    this.#fails = hangs ? "never ending" : "at once";
   }
 
   /** Ends all writes, except for one that is under way. */

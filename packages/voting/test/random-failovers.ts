@@ -37,6 +37,8 @@ class VirtualWorld implements FailoverWorld {
   readonly #random: SeededRandom;
   readonly #time: TrueTime;
   readonly #disks = new Map<string, string>();
+  /** The results of a write to disks that fail. */
+  readonly #failing = new Map<string, () => Promise<never>>();
   readonly #processes = new Map<string, Process>();
   #dead: string | undefined;
 
@@ -56,6 +58,10 @@ class VirtualWorld implements FailoverWorld {
 
   kill(name: string, isSilent: boolean): void {
     if (isSilent) this.#dead = name;
+  }
+
+  failDisk(name: string, hangs: boolean): void {
+    this.#failing.set(name, () => (hangs ? new Promise(() => undefined) : Promise.reject(new Error("no space left"))));
   }
 
   start(name: string, names: readonly string[]): Started {
@@ -78,6 +84,7 @@ class VirtualWorld implements FailoverWorld {
   async #sync(name: string, clock: ProcessClock, text: string): Promise<void> {
     await this.#takes(this.#plan.syncMs.get(name));
     if (!clock.alive) return await new Promise(() => {});
+    await this.#failing.get(name)?.();
     this.#disks.set(name, text);
   }
 

@@ -2,7 +2,7 @@
 import { getEventListeners } from "node:events";
 import { expect, test, vi } from "vitest";
 import { StoreError } from "@leasehold/core";
-import type { StoreMember, Lease } from "@leasehold/core/provider";
+import { type StoreMember, type Lease, sleep } from "@leasehold/core/provider";
 import { Server, VotingLeaseStore, type VoterReply, type Disk, type Envelope, type Request } from "../src/simulation.ts";
 import { decodeStoredState } from "../src/voter-state-codec.ts";
 import type { Elect, Vote } from "../src/messages.ts";
@@ -69,6 +69,30 @@ test.each([
   await expect(cluster.clock.runUntil(store.acquire(REQUEST))).rejects.toThrow(StoreError);
 });
 
+/** The first message from one server to another needs a connection. A message that is given up before takes it along. */
+class Far extends Cluster {
+  readonly connected = new Set<string>();
+  connectMs = 2_500;
+
+  protected override async carry(message: Envelope<Request>, timeoutMs = 0): Promise<Envelope<VoterReply> | undefined> {
+    const link = message.from + message.to;
+    if (!this.connected.has(link) && timeoutMs <= this.connectMs) return undefined;
+    if (!this.connected.has(link)) await sleep(this.clock, this.connectMs);
+    this.connected.add(link);
+    return await super.carry(message);
+  }
+}
+
+test("servers take part and find each other again although a connection takes longer than an answer", async () => {
+  const cluster = new Far();
+  await cluster.start();
+  await cluster.clock.advance(10_000);
+  expect([...cluster.servers.values()].every(({ takesPart }) => takesPart)).toBe(true);
+  cluster.connected.clear();
+  await cluster.clock.advance(30_000);
+  expect(cluster.names.flatMap((name) => absentAt(cluster, name))).toEqual([]);
+});
+
 test("a server that was cut off deposes no leader when it returns", async () => {
   const cluster = new Cluster();
   await cluster.start();
@@ -104,6 +128,22 @@ test("after a failed write a server is silent and repeats the write until one su
   expect(cluster.server("a").takesPart).toBe(true);
   // Its decision is on the disk.
   expect(cluster.disks.get("a")).toContain('"e":{"term":');
+});
+
+test("a server whose disk hangs is reported as one that takes no part, by itself and by the others", async () => {
+  const cluster = new Cluster();
+  const told: string[] = [];
+  const log = { tell: (message: string) => void told.push(message), lasts: () => {}, ends: () => {} };
+  cluster.others = (name) => (name === "b" ? { troubles: log } : {});
+  await cluster.start();
+  cluster.hanging.add("b");
+  await cluster.wins("a", REQUEST);
+  await cluster.clock.advance(5_000);
+  expect(absentAt(cluster, "b")).toEqual([]);
+  await cluster.clock.advance(30_000);
+  for (const name of ["a", "b"])
+    expect(absentAt(cluster, name), name).toMatchObject([{ name: "b", waitsFor: "it takes no part." }]);
+  expect(told.at(-1)).toBe("its disk does not end a write: this server cannot vote until it does.");
 });
 
 /** The servers that take no part, as one of them knows them. */
