@@ -4,13 +4,14 @@ import {
   checkTerm,
   instantOf,
   mayAcquire,
+  mayHaveBeenApplied,
   type AcquireOutcome,
   type AcquireRequest,
   type Instant,
   type Lease,
 } from "@leasehold/core/provider";
 import { TermRegressedError } from "@leasehold/core";
-import { conditionFailed, failureOf, isGone, isTaken, lossOf, mayHaveBeenApplied } from "./azure-blob-errors.ts";
+import { conditionFailed, failureOf, isGone, isTaken, lossOf } from "./azure-blob-errors.ts";
 import type { Orphan } from "./orphans.ts";
 import type { StoreParts } from "./parts.ts";
 import { publishedGrid } from "./published-grid.ts";

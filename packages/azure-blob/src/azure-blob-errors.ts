@@ -1,4 +1,4 @@
-import { isLeaseholdError, type LossReason, type StoreError, type StoreErrorCode } from "@leasehold/core";
+import { isLeaseholdError, type LossReason, type StoreErrorCode } from "@leasehold/core";
 import { redact, requestFailed, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "azure-blob";
@@ -45,11 +45,6 @@ const failures = new WeakMap<object, BlobFailure>();
 export function failureOf(error: unknown): BlobFailure {
   const failure = typeof error === "object" && error !== null ? failures.get(error) : undefined;
   return failure ?? { status: 0, code: "Unknown", retryAfterMs: undefined, fromService: false, cause: error as Error };
-}
-
-/** Returns whether the service may have carried out the request that failed. */
-export function mayHaveBeenApplied(error: unknown): boolean {
-  return (error as Partial<StoreError> | undefined)?.mayHaveBeenApplied === true;
 }
 
 /** Ignores the failure of a creation if the blob or container exists already. */

@@ -1,7 +1,7 @@
 import type { BlobClient } from "@azure/storage-blob";
 import { ConfigurationError, FencedError, isLeaseholdError, StoreError, type Leadership } from "@leasehold/core";
-import type { Clock } from "@leasehold/core/provider";
-import { conditionFailed, failureOf, isContainerGone, isGone, mayHaveBeenApplied, STORE_NAME } from "./azure-blob-errors.ts";
+import { type Clock, mayHaveBeenApplied } from "@leasehold/core/provider";
+import { conditionFailed, failureOf, isContainerGone, isGone, STORE_NAME } from "./azure-blob-errors.ts";
 import { checkFence, fenceOf, WRITE_KEY, withoutFence } from "./fence-metadata.ts";
 import { GuardedBlobs, type Target } from "./guarded-blobs.ts";
 import { isBlobClient } from "./options.ts";

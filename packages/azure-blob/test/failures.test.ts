@@ -1,4 +1,5 @@
 import { StoreError, type StoreErrorCode } from "@leasehold/core";
+import { mayHaveBeenApplied } from "@leasehold/core/provider";
 import { describe, expect, it } from "vitest";
 import {
   conditionFailed,
@@ -7,7 +8,6 @@ import {
   isGone,
   isTaken,
   lossOf,
-  mayHaveBeenApplied,
   toStoreError,
   unlessItExists,
   type BlobFailure,

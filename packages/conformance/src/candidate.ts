@@ -1,5 +1,5 @@
 import { Elector, type ElectorOptions, type Leadership, type LeaseStore } from "@leasehold/core";
-import type { Clock } from "@leasehold/core/provider";
+import { type Clock, onAbort } from "@leasehold/core/provider";
 import type { ProcessClock } from "@leasehold/core/testing";
 
 /** The options of a candidate that differ from the defaults. */
@@ -51,12 +51,12 @@ export class Candidate {
       this.leaderships.push(leadership);
       this.abortedMs = undefined;
       const aborted = Promise.withResolvers<void>();
-      const onAbort = (): void => {
+      const end = (): void => {
         this.abortedMs = arena.clock.monotonicMs();
         aborted.resolve();
       };
-      if (leadership.signal.aborted) onAbort();
-      else leadership.signal.addEventListener("abort", onAbort, { once: true });
+      if (leadership.signal.aborted) end();
+      else onAbort(leadership.signal, end);
       arena.started(this, leadership);
       await Promise.race(stubborn ? [this.#settled.promise] : [aborted.promise, this.#settled.promise]);
     };

@@ -71,4 +71,10 @@ export type { Interval } from "./time/interval.ts";
 export { ExpiringMap } from "./time/expiring-map.ts";
 export { AGE_UNCERTAINTY_MS, boundsOfAge, DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";
 export type { StoreClock } from "./store/capabilities.ts";
-export { AlreadyAbortedError, ForeignRecordError, LeadershipEndedError, PausedError } from "./reporting/errors.ts";
+export {
+  AlreadyAbortedError,
+  ForeignRecordError,
+  LeadershipEndedError,
+  mayHaveBeenApplied,
+  PausedError,
+} from "./reporting/errors.ts";

@@ -1,4 +1,4 @@
-import { instantOf, type AcquireOutcome, type AcquireRequest } from "@leasehold/core/provider";
+import { instantOf, mayHaveBeenApplied, type AcquireOutcome, type AcquireRequest } from "@leasehold/core/provider";
 import {
   checkTermOf,
   entering,
@@ -8,7 +8,7 @@ import {
   ttlSeconds,
   type EtcdCandidate,
 } from "./candidate.ts";
-import { isLeaseGone, mayHaveBeenApplied } from "./etcd-errors.ts";
+import { isLeaseGone } from "./etcd-errors.ts";
 import type { StoreParts } from "./parts.ts";
 import type { TransactionReply } from "./requests.ts";
 import { electionData, lookingAt, sightingOf } from "./observed-election.ts";

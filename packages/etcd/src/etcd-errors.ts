@@ -79,11 +79,6 @@ export function isTokenRefused(error: unknown): boolean {
   );
 }
 
-/** Reports whether etcd may have carried out the request that failed. */
-export function mayHaveBeenApplied(error: unknown): boolean {
-  return (error as Partial<StoreError> | undefined)?.mayHaveBeenApplied === true;
-}
-
 /** Reports whether the lease that a request named does not exist. */
 export function isLeaseGone(error: unknown): boolean {
   return /lease not found/.test(messageOf(error));

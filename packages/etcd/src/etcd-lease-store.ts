@@ -161,7 +161,6 @@ export class EtcdLeaseStore implements LeaseStore {
     return await reader.snapshot(await reader.read(keysOf(election), election, limits), limits);
   }
 
-  /** Returns one lease or a little less, also while etcd pushes, because a watch may lose events. */
   /** Lists the elections that have candidates: etcd keeps nothing of others. */
   list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
     checkList(prefix, options);
@@ -169,6 +168,7 @@ export class EtcdLeaseStore implements LeaseStore {
     return listElections(this.#parts, this.#prefix, prefix, { timeoutMs, signal });
   }
 
+  /** Returns one lease or a little less, also while etcd pushes, because a watch may lose events. */
   nextLookMs(election: string, retryPeriodMs: number): number {
     const { reader } = this.#parts;
     const waitMs = (reader.lastLeaseMs(election) ?? retryPeriodMs) * (0.8 + this.clock.random() / 5);

@@ -1,5 +1,12 @@
 import { ConfigurationError, ElectorBusyError, type RunOptions, type TimingReport } from "@leasehold/core";
-import { AlreadyAbortedError, checkCallOptions, checkKnown, checkSignal, defaultCandidateId } from "@leasehold/core/provider";
+import {
+  AlreadyAbortedError,
+  checkCallOptions,
+  checkKnown,
+  checkSignal,
+  defaultCandidateId,
+  onAbort,
+} from "@leasehold/core/provider";
 import { EVENT_NAMES, type FleetEvents } from "./fleet-events.ts";
 import { checkFleetOptions, type FleetOptions, type FleetSettings } from "./fleet-options.ts";
 import { FleetReporter } from "./fleet-reporter.ts";
@@ -95,11 +102,10 @@ export class Fleet implements AsyncDisposable {
     if (this.#former?.isStuck) throw new ElectorBusyError(this.fleet, "run()", "a task of an earlier run that has not settled");
     if (signal?.aborted) throw new AlreadyAbortedError("run()", signal, this.fleet);
     const member = new FleetMember(this.#settings, task, this.#reporter);
-    const stop = (): void => member.stop();
-    signal?.addEventListener("abort", stop, { once: true });
+    const stopListening = onAbort(signal, () => member.stop());
     this.#member = member;
     this.#running = member.run().finally(() => {
-      signal?.removeEventListener("abort", stop);
+      stopListening();
       this.#member = undefined;
       this.#running = undefined;
       this.#former = member;

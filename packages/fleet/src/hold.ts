@@ -1,7 +1,7 @@
 // One shard in the hands of this process: what its task receives, and the states through which it goes.
 
 import type { HeldLeadership, Leadership, LeaseholdError } from "@leasehold/core";
-import { LeadershipEndedError, sleep } from "@leasehold/core/provider";
+import { LeadershipEndedError, onAbort, sleep } from "@leasehold/core/provider";
 import type { FleetSettings } from "./fleet-options.ts";
 import type { Ended } from "./report.ts";
 
@@ -72,10 +72,8 @@ export class Hold {
     this.#startedMs = clock.monotonicMs();
     this.#checkpointMs = this.#startedMs;
     this.shard = this.#makeShard();
-    const { session } = grant;
-    const lost = (): void => this.leave(session.signal.reason as Error);
-    session.signal.addEventListener("abort", lost, { once: true });
-    this.settled = this.#work().finally(() => session.signal.removeEventListener("abort", lost));
+    const stopListening = onAbort(grant.session.signal, (reason) => this.leave(reason));
+    this.settled = this.#work().finally(stopListening);
   }
 
   get name(): string {

@@ -1,7 +1,7 @@
 // One process of a fleet: its session, its polls, its shards, and the coordinator's work while it holds the head.
 
 import { DrainTimeoutError, isLeaseholdError, type HeldLeadership, type LeaseSnapshot } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { onAbort, sleep } from "@leasehold/core/provider";
 import { Coordinator } from "./coordinator.ts";
 import { FleetRecords } from "./fleet-records.ts";
 import type { FleetSettings } from "./fleet-options.ts";
@@ -142,15 +142,14 @@ export class FleetMember {
     this.#reported = "";
     this.#joinedMs = clock.monotonicMs();
     this.#reporter.emit("joined", { slot, term });
-    const wake = (): void => this.#wake?.();
-    leadership.signal.addEventListener("abort", wake, { once: true });
+    const stopListening = onAbort(leadership.signal, () => this.#wake?.());
     elector.on("renewed", () => this.#reporter.emit("renewed", { slot, term }));
     while (!leadership.signal.aborted && !(this.isStopping && this.#holds.all.length === 0)) {
       await this.#step(session);
       if (leadership.signal.aborted || (this.isStopping && this.#holds.all.length === 0)) break;
       await this.#pause(this.#pauseMs());
     }
-    leadership.signal.removeEventListener("abort", wake);
+    stopListening();
     // A member without a session does not plan either. A task that drains for long must not keep others from it.
     await this.#coordinator.resign();
     this.#holds.leaveAll(leadership.signal.aborted ? (leadership.signal.reason as Error) : undefined);

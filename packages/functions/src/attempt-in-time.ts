@@ -7,7 +7,14 @@ import {
   type LeaderTask,
   type LeaseStore,
 } from "@leasehold/core";
-import { LeadershipEndedError, type Clock, attempt, type AttemptOutcome, type LatestBegin } from "@leasehold/core/provider";
+import {
+  LeadershipEndedError,
+  type Clock,
+  attempt,
+  onAbort,
+  type AttemptOutcome,
+  type LatestBegin,
+} from "@leasehold/core/provider";
 
 export interface AttemptOptions<Store extends LeaseStore> extends Omit<ElectorOptions<Store>, "clock" | "candidateId"> {
   readonly clock: Clock;
@@ -32,7 +39,6 @@ export async function attemptInTime<T, Store extends LeaseStore>(
   const ending = new AbortController();
   const outOfTime = (): void =>
     ending.abort(new LeadershipEndedError(election, term, "out-of-time", "its platform is about to end it."));
-  const onAbort = (): void => ending.abort(signal?.reason);
   /** Stays 0 until the invocation leads. */
   let term = 0;
   const run: LeaderTask<T, LeadershipOf<Store>> = (leadership) => {
@@ -40,7 +46,7 @@ export async function attemptInTime<T, Store extends LeaseStore>(
     return task(leadership);
   };
   const timer = clock.setTimer(outOfTime, endMs - clock.monotonicMs());
-  signal?.addEventListener("abort", onAbort, { once: true });
+  const stopListening = onAbort(signal, (reason) => ending.abort(reason));
   try {
     signal?.throwIfAborted();
     const elector = new Elector<Store>(electorOptions as ElectorOptions<Store>);
@@ -53,7 +59,7 @@ export async function attemptInTime<T, Store extends LeaseStore>(
     return { elected: false, unavailable: undecided(options) };
   } finally {
     timer.cancel();
-    signal?.removeEventListener("abort", onAbort);
+    stopListening();
   }
 }
 

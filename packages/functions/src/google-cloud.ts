@@ -1,6 +1,6 @@
 import type { CloudEvent, Request, Response } from "@google-cloud/functions-framework";
 import { ConfigurationError, type LeaseStore } from "@leasehold/core";
-import { scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
+import { onAbort, scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
 import type { DeliverySource } from "./delivery-source.ts";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";
@@ -84,8 +84,7 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
       // Send the response once the signal aborts. A handler that waits for its own response to be sent would otherwise wait for
       // ever.
       const answer = held.get(response);
-      const letGo = (): void => answer?.letGo();
-      leadership.signal.addEventListener("abort", letGo, { once: true });
+      const stopListening = onAbort(leadership.signal, () => answer?.letGo());
       // Reset the status that the occurrence before this one has set.
       if (leadership.occurrence?.caughtUp) response.statusCode = 200;
       const isFirst = answer?.isGiven === false;
@@ -96,7 +95,7 @@ export function onlyAsLeaderOnHttp<Store extends LeaseStore, Standby = NotElecte
         if (statusCode >= FAILURE_STATUS) throw new AnsweredAsFailed(statusCode);
         return ANSWERED_BY_HANDLER;
       } finally {
-        leadership.signal.removeEventListener("abort", letGo);
+        stopListening();
       }
     },
   );

@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { type Clock, Journal, sleep } from "@leasehold/core/provider";
+import { type Clock, Journal, onAbort, sleep } from "@leasehold/core/provider";
 import type { Proposer } from "./ballot.ts";
 import { ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { NOTHING, type MemberState, type Proposal } from "./member-state.ts";
@@ -275,14 +275,13 @@ export class Membership implements MembershipRules {
    */
   async #within<T>({ signal, untilMs }: CallLimits, work: Promise<T>, late: () => StoreError): Promise<T> {
     const over = Promise.withResolvers<never>();
-    const onAbort = (): void => over.reject(signal.reason);
     const timer = this.#clock.setTimer(() => over.reject(late()), untilMs - this.#clock.monotonicMs());
-    signal.addEventListener("abort", onAbort);
+    const stopListening = onAbort(signal, over.reject);
     try {
       return await Promise.race([work, over.promise]);
     } finally {
       timer.cancel();
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
     }
   }
 

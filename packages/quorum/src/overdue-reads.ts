@@ -1,5 +1,5 @@
 import { isLeaseholdError } from "@leasehold/core";
-import type { Clock, Timer } from "@leasehold/core/provider";
+import { type Clock, onAbort, type Timer } from "@leasehold/core/provider";
 
 /**
  * The longest duration of a read, in milliseconds. A first request opens a connection, which takes several round trips. An abort
@@ -28,22 +28,21 @@ export class OverdueReads {
     const ended = new AbortController();
     const untilMs = this.#clock.monotonicMs() + CONNECT_TIMEOUT_MS;
     let timer: Timer | undefined;
-    const onAbandoned = (): void => {
+    const stopListening = onAbort(abandoned, () => {
       const end = (): void => ended.abort(abandoned.reason);
       const mayGoOn = this.#overdue < MOST_OVERDUE && isLeaseholdError(abandoned.reason, "STORE_TIMEOUT");
       if (!mayGoOn) return end();
       this.#overdue += 1;
       timer = this.#clock.setTimer(end, untilMs - this.#clock.monotonicMs());
-    };
+    });
     const settled = Promise.withResolvers<never>();
     settled.promise.catch(() => undefined);
-    ended.signal.addEventListener("abort", () => settled.reject(ended.signal.reason), { once: true });
-    abandoned.addEventListener("abort", onAbandoned, { once: true });
+    onAbort(ended.signal, settled.reject);
     try {
       // Some stores ignore their signal.
       return await Promise.race([read(ended.signal), settled.promise]);
     } finally {
-      abandoned.removeEventListener("abort", onAbandoned);
+      stopListening();
       timer?.cancel();
       if (timer) this.#overdue -= 1;
     }

@@ -1,5 +1,5 @@
 import { isLeaseholdError } from "@leasehold/core";
-import type { Clock, RecordRequestOptions } from "@leasehold/core/provider";
+import { type Clock, onAbort, type RecordRequestOptions } from "@leasehold/core/provider";
 import { handled, type ConnectionEvents, type RedisConnection, type RedisDriver } from "./drivers/driver.ts";
 import { keepsConnection, storeClosed, toStoreError, type RequestLabel } from "./redis-errors.ts";
 
@@ -48,8 +48,7 @@ export class RedisConnections {
   ): Promise<T> {
     signal.throwIfAborted();
     const aborted = Promise.withResolvers<never>();
-    const onAbort = (): void => aborted.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, aborted.reject);
     aborted.promise.catch(() => undefined);
     this.#current ??= this.#begin();
     const used = this.#current;
@@ -64,7 +63,7 @@ export class RedisConnections {
       if (isOver || isReplica(error)) this.#discard(used, sentOn);
       throw signal.aborted ? signal.reason : toStoreError(error, label, sentOn !== undefined);
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
     }
   }
 

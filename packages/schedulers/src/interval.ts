@@ -1,5 +1,5 @@
 import { ConfigurationError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
-import { type Clock, type Timer, asSentence, duration, Journal, sharedClock } from "@leasehold/core/provider";
+import { type Clock, type Timer, asSentence, duration, Journal, onAbort, sharedClock } from "@leasehold/core/provider";
 import { summarizeError } from "@leasehold/core/diagnostics";
 import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
 
@@ -49,7 +49,7 @@ export function every<Store extends LeaseStore = LeaseStore>(
   // The last tick may have been due while all hosts were down. The timer's first tick is the next one.
   ticks.catchUpTo(timer.nextMs, job, previous).catch(report);
   if (signal?.aborted) timer.stop();
-  else signal?.addEventListener("abort", () => timer.stop(), { once: true });
+  else onAbort(signal, () => timer.stop());
   return {
     async close() {
       timer.stop();

@@ -17,6 +17,7 @@ import {
   DEFAULT_RETENTION_MS,
   doOccurrence,
   earlierOccurrences,
+  onAbort,
   sharedClock,
 } from "@leasehold/core/provider";
 
@@ -184,15 +185,14 @@ export class Ticks<Store extends LeaseStore> implements Closable {
     waiting: AbortController,
   ): Promise<TickOutcome<T>> {
     const ending = new AbortController();
-    const stop = (): void => ending.abort(this.#signal?.reason);
     let isWorking = false;
     let failure: unknown;
     // The call then rejects with the last error of its task, if there was one.
     const endWait = (): void => {
       if (!isWorking) ending.abort(failure);
     };
-    this.#signal?.addEventListener("abort", stop, { once: true });
-    waiting.signal.addEventListener("abort", endWait, { once: true });
+    const stopListening = onAbort(this.#signal, (reason) => ending.abort(reason));
+    onAbort(waiting.signal, endWait);
     let begun = false;
     const run = async (leadership: ClaimedLeadership<Store>): Promise<T> => {
       begun = true;
@@ -213,7 +213,7 @@ export class Ticks<Store extends LeaseStore> implements Closable {
       if (ending.signal.aborted && !begun) return STOPPED;
       throw error;
     } finally {
-      this.#signal?.removeEventListener("abort", stop);
+      stopListening();
     }
   }
 }

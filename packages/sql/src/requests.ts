@@ -1,5 +1,5 @@
 import { isLeaseholdError } from "@leasehold/core";
-import type { Clock, RecordRequestOptions } from "@leasehold/core/provider";
+import { type Clock, onAbort, type RecordRequestOptions } from "@leasehold/core/provider";
 import { toStoreError, type Meaning, type RequestLabel } from "./sql-errors.ts";
 
 /** Lends connections and takes them back. */
@@ -91,8 +91,7 @@ export class Requests<Connection> {
   async use<T>(signal: AbortSignal, act: (connection: Connection) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const abort = Promise.withResolvers<never>();
-    const onAbort = (): void => abort.reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, abort.reject);
     abort.promise.catch(() => undefined);
     try {
       const connecting = this.#connections.get();
@@ -110,7 +109,7 @@ export class Requests<Connection> {
         throw error;
       }
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
     }
   }
 

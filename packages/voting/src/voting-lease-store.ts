@@ -14,6 +14,7 @@ import {
   checkTerm,
   checkValue,
   DEFAULT_REQUEST_TIMEOUT_MS,
+  onAbort,
   type AcquireOutcome,
   type AcquireRequest,
   type Lease,
@@ -190,7 +191,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     const wakeOf = (which: string): void => void (which === election && wake());
     const stop = this.#server.onSign(wakeOf);
     const stopClaims = this.#claims.onWon(wakeOf);
-    signal.addEventListener("abort", wake, { once: true });
+    const stopListening = onAbort(signal, wake);
     try {
       let known: string | undefined;
       while (!signal.aborted) {
@@ -204,7 +205,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     } finally {
       stop();
       stopClaims();
-      signal.removeEventListener("abort", wake);
+      stopListening();
     }
   }
 

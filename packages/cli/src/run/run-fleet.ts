@@ -1,5 +1,5 @@
 import { ConfigurationError, type Leadership } from "@leasehold/core";
-import { LeadershipEndedError, systemClock } from "@leasehold/core/provider";
+import { LeadershipEndedError, onAbort, systemClock } from "@leasehold/core/provider";
 import { Fleet, type FleetOptions, type Shard } from "@leasehold/fleet";
 import { commandPath } from "./command-path.ts";
 import { checkPlan } from "./kill-deadlines.ts";
@@ -75,10 +75,7 @@ function resignable(shard: Shard): { leadership: Leadership; resign: () => Promi
   const leadership = {
     ...shard,
     signal: AbortSignal.any([shard.signal, resigned.signal]),
-    ended: Promise.race([
-      shard.ended,
-      new Promise<Error>((resolve) => resigned.signal.addEventListener("abort", () => resolve(reason))),
-    ]),
+    ended: Promise.race([shard.ended, new Promise<Error>((resolve) => onAbort(resigned.signal, resolve))]),
     publish,
   };
   return { leadership: leadership as unknown as Leadership, resign: async () => await Promise.resolve(resigned.abort(reason)) };

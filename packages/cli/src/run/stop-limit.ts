@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "@leasehold/core/provider";
+import { type Clock, onAbort, sleep } from "@leasehold/core/provider";
 import { StopRequest } from "./stop-signals.ts";
 
 /**
@@ -48,5 +48,5 @@ async function giveUp({ stopped, clock, mostMs = MOST_MS, idle }: StopLimit, set
 
 async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
-  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  await new Promise<void>((resolve) => onAbort(signal, () => resolve()));
 }

@@ -1,6 +1,6 @@
 import { isLeaseholdError, isUnknown } from "../reporting/errors.ts";
 import type { ReadOptions, RequestLimits } from "../store/lease-store.ts";
-import { sendRequest, type RequestOptions } from "../store/request.ts";
+import { sendRequest } from "../store/request.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import type { LeaseRecord, PutOptions, PutOutcome, RecordRequestOptions, RecordStore, StoredRecord } from "./record-store.ts";
 
@@ -10,6 +10,7 @@ const CONFLICT_TRIES = 200;
 
 export type GivenLimits = RequestLimits & Pick<ReadOptions, "signal">;
 
+/** The requests to a record store, each with its time limit. */
 export class RecordRequests {
   readonly #records: RecordStore;
   readonly #clock: Clock;
@@ -19,10 +20,8 @@ export class RecordRequests {
     this.#clock = clock;
   }
 
-  async get(election: string, { timeoutMs, signal }: GivenLimits, consistent: boolean): Promise<StoredRecord | undefined> {
-    return await sendRequest(this.#request(election, { operation: "get", writes: false, timeoutMs, signal }), (abandoned) =>
-      this.#records.get(election, { signal: abandoned, timeoutMs, consistent }),
-    );
+  async get(election: string, limits: GivenLimits, consistent: boolean): Promise<StoredRecord | undefined> {
+    return await this.#send("get", election, limits, (options) => this.#records.get(election, { ...options, consistent }));
   }
 
   /** Sends one conditional write. Repeats it, for half of its time, if it met another transaction, such as a fenced one. */
@@ -31,13 +30,13 @@ export class RecordRequests {
     record: LeaseRecord,
     { timeoutMs, signal, ...put }: Omit<PutOptions, "signal"> & GivenLimits,
   ): Promise<PutOutcome> {
-    const send = async (options: RecordRequestOptions): Promise<PutOutcome> =>
-      await this.#records.put(election, record, { ...put, ...options });
     const untilMs = this.#clock.monotonicMs() + timeoutMs;
     const leftMs = (): number => untilMs - this.#clock.monotonicMs();
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#write(election, { timeoutMs: leftMs(), signal }, send);
+        return await this.#send("put", election, { timeoutMs: leftMs(), signal }, (options) =>
+          this.#records.put(election, record, { ...put, ...options }),
+        );
       } catch (error) {
         if (!hasMetTransaction(error) || tries >= CONFLICT_TRIES) throw error;
         const waitMs = CONFLICT_WAIT_MS * (0.5 + this.#clock.random() / 2);
@@ -49,34 +48,24 @@ export class RecordRequests {
     }
   }
 
-  async fenceTerm(election: string, { timeoutMs, signal }: GivenLimits): Promise<number | undefined> {
-    const records = this.#records;
-    if (!records.fenceTerm) return undefined;
-    const read = records.fenceTerm.bind(records);
-    const request = this.#request(election, { operation: "get", writes: false, timeoutMs, signal });
-    return await sendRequest(request, (abandoned) => read(election, { signal: abandoned, timeoutMs }));
+  async fenceTerm(election: string, limits: GivenLimits): Promise<number | undefined> {
+    const read = this.#records.fenceTerm?.bind(this.#records);
+    return read && (await this.#send("get", election, limits, (options) => read(election, options)));
   }
 
-  async listing<T>(
-    prefix: string,
+  async listing<T>(prefix: string, limits: GivenLimits, send: (options: RecordRequestOptions) => Promise<T>): Promise<T> {
+    return await this.#send("list", prefix, limits, send);
+  }
+
+  async #send<T>(
+    operation: "get" | "put" | "list",
+    election: string,
     { timeoutMs, signal }: GivenLimits,
     send: (options: RecordRequestOptions) => Promise<T>,
   ): Promise<T> {
-    const request = this.#request(prefix, { operation: "list", writes: false, timeoutMs, signal });
+    const { name: store } = this.#records;
+    const request = { clock: this.#clock, store, operation, election, writes: operation === "put", timeoutMs, signal };
     return await sendRequest(request, (abandoned) => send({ signal: abandoned, timeoutMs }));
-  }
-
-  async #write<Outcome>(
-    election: string,
-    { timeoutMs, signal }: GivenLimits,
-    send: (options: RecordRequestOptions) => Promise<Outcome>,
-  ): Promise<Outcome> {
-    const request = this.#request(election, { operation: "put", writes: true, timeoutMs, signal });
-    return await sendRequest(request, (abandoned) => send({ signal: abandoned, timeoutMs }));
-  }
-
-  #request(election: string, request: Omit<RequestOptions, "clock" | "store" | "election">): RequestOptions {
-    return { ...request, clock: this.#clock, store: this.#records.name, election };
   }
 }
 

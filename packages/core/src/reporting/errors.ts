@@ -33,9 +33,14 @@ const BRAND = Symbol.for("leasehold.error");
 /** The page with a row for each code. */
 const HELP = "https://github.com/leasehold/leasehold/blob/main/site/pages/errors.md";
 
-/** Reports whether a failed write may have been carried out. A foreign error says nothing of that. */
+/** Reports whether a store says that a failed request may have been carried out. A foreign error says nothing of that. */
+export function mayHaveBeenApplied(error: unknown): boolean {
+  return (error as Partial<StoreError> | undefined)?.mayHaveBeenApplied === true;
+}
+
+/** As {@link mayHaveBeenApplied}, and true for a foreign error. */
 export function isUnknown(error: unknown): boolean {
-  return !isLeaseholdError(error) || (error as StoreError).mayHaveBeenApplied;
+  return !isLeaseholdError(error) || mayHaveBeenApplied(error);
 }
 
 /** The base of every error of Leasehold. Test by {@link isLeaseholdError}: two copies of this package may be installed. */

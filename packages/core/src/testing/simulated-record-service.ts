@@ -8,6 +8,7 @@ import type {
   RecordStoreCapabilities,
   StoredRecord,
 } from "../records/record-store.ts";
+import { onAbort } from "../time/clock.ts";
 import type { ProcessClock } from "./process-clock.ts";
 import { carry, promptNetwork, type Network, type Passage } from "./simulated-network.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -212,8 +213,7 @@ export class SimulatedRecordService {
     const watcher: Watcher = { push };
     const watchers = this.#watchers.get(election) ?? new Set<Watcher>();
     this.#watchers.set(election, watchers.add(watcher));
-    const onAbort = (): void => wake.resolve();
-    signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, () => wake.resolve());
     try {
       push(true);
       while (!signal.aborted) {
@@ -224,7 +224,7 @@ export class SimulatedRecordService {
         yield;
       }
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
       watchers.delete(watcher);
     }
   }

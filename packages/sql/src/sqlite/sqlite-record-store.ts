@@ -1,6 +1,7 @@
 import { UnsupportedError } from "@leasehold/core";
 import {
   type Clock,
+  onAbort,
   sleep,
   type Fenced,
   type GetOptions,
@@ -168,8 +169,7 @@ export class SqliteRecordStore implements FencedRecordStore {
     let cause: unknown;
     const retry = (error: unknown): undefined => retryable((cause = error), label, signal);
     // The abort's reason is the time-out error that the caller gets.
-    const onAbort = (): void => nameBlocker(signal.reason, lockedPath, cause);
-    signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = onAbort(signal, (reason) => nameBlocker(reason, lockedPath, cause));
     try {
       for (let tries = 0; ; tries += 1) {
         const connections = await this.#files.open().catch(retry);
@@ -184,7 +184,7 @@ export class SqliteRecordStore implements FencedRecordStore {
         await sleep(this.#clock, BUSY_MS * (0.5 + this.#clock.random() / 2), signal);
       }
     } finally {
-      signal.removeEventListener("abort", onAbort);
+      stopListening();
     }
   }
 }
