@@ -10,7 +10,7 @@ export {
   type PublishedLook,
   type PublishedRenewal,
 } from "./election/elector-channels.ts";
-export { OVERRUN_EXIT_CODE } from "./election/term-announcements.ts";
+export { OVERRUN_EXIT_CODE } from "./election/elector-reporter.ts";
 export { OCCURRENCE_CHANNEL, type PublishedOccurrence } from "./occurrences/occurrence-channel.ts";
 export {
   electionMetrics,

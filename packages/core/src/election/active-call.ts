@@ -1,16 +1,21 @@
-import { AlreadyAbortedError, ElectorBusyError } from "../reporting/errors.ts";
+import { AlreadyAbortedError } from "../reporting/errors.ts";
 import { checkCallOptions, checkSignal } from "../store/options.ts";
-import { WAIT_OPTIONS, type WaitOptions } from "./calls.ts";
+import type { WaitOptions } from "./calls.ts";
 import { LazyDeferred } from "./lazy-deferred.ts";
 
 /** The call that an elector is busy with. It is the one listener on the caller's signal, which many electors may share. */
-export class Call {
+export class ActiveCall {
   readonly name: string;
   readonly #given: AbortSignal | undefined;
   readonly #linked = new AbortController();
   readonly #over = new LazyDeferred<void>();
 
-  constructor(name: string, given: AbortSignal | undefined) {
+  /** @throws {AlreadyAbortedError} {ConfigurationError} */
+  constructor(name: string, election: string, options: WaitOptions, known: Readonly<Record<string, true>>) {
+    checkCallOptions(name, options, known);
+    const { signal: given } = options;
+    checkSignal(name, given, election);
+    if (given?.aborted) throw new AlreadyAbortedError(name, given, election);
     this.name = name;
     this.#given = given;
     given?.addEventListener("abort", this, { once: true });
@@ -36,36 +41,5 @@ export class Call {
   free(): void {
     this.#given?.removeEventListener("abort", this);
     this.#over.resolve();
-  }
-}
-
-export class ActiveCall {
-  readonly #election: string;
-  #call: Call | undefined;
-
-  constructor(election: string) {
-    this.#election = election;
-  }
-
-  get call(): Call | undefined {
-    return this.#call;
-  }
-
-  /** Claims the elector. @throws {ElectorBusyError} {AlreadyAbortedError} {ConfigurationError} */
-  begin(name: string, options: WaitOptions, known: Readonly<Record<string, true>> = WAIT_OPTIONS): Call {
-    const election = this.#election;
-    if (this.#call) throw new ElectorBusyError(election, name, this.#call.name);
-    checkCallOptions(name, options, known);
-    const { signal: given } = options;
-    checkSignal(name, given, election);
-    if (given?.aborted) throw new AlreadyAbortedError(name, given, election);
-    this.#call = new Call(name, given);
-    return this.#call;
-  }
-
-  free(): void {
-    const call = this.#call;
-    this.#call = undefined;
-    call?.free();
   }
 }

@@ -14,10 +14,10 @@ export interface ElectorHealth extends ContactHealth {
   readonly members?: readonly StoreMember[] | undefined;
 }
 
-export function healthOf({ announcements, contact, store }: LeaderTermOptions, term?: LeaderTerm<Leadership>): ElectorHealth {
+export function healthOf({ reporter, contact, store }: LeaderTermOptions, term?: LeaderTerm<Leadership>): ElectorHealth {
   // Asked first, because it may change the state: no timer has run yet right after a freeze.
   const validForMs = term?.leadership.remainingMs() ?? 0;
-  const { state } = announcements;
+  const { state } = reporter;
   return {
     state: state === "leading" && validForMs === 0 ? "ending" : state,
     leading: validForMs > 0,

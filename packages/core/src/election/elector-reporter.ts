@@ -1,18 +1,28 @@
 import { publishState, type ElectorState } from "../reporting/diagnostics.ts";
+import { isStoreFailure } from "../reporting/errors.ts";
 import { Listeners } from "../reporting/listeners.ts";
 import type { Journal } from "../reporting/journal.ts";
 import { isoOf, holderElapsedMs, instantOf, type Clock, type Instant } from "../time/clock.ts";
 import { publishEvent, publishLook, type ElectorHandle, type Published, type PublishedEvent } from "./elector-channels.ts";
 import type { ElectorEvents } from "./elector-events.ts";
+import type { ElectorOptions } from "./elector-options.ts";
 import { lineOf } from "./event-lines.ts";
 import type { Leader } from "./leadership.ts";
 import { leaderOf } from "./observer.ts";
+import type { StoreHealth } from "./store-health.ts";
+import type { Timing } from "./timing.ts";
 import type { Blocker, LeaseSnapshot } from "../store/lease-snapshot.ts";
 
-export interface AnnouncementsOptions {
+/** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
+export const OVERRUN_EXIT_CODE = 70;
+
+export interface ElectorReporterOptions {
   readonly elector: ElectorHandle;
   readonly clock: Clock;
+  readonly contact: StoreHealth;
   readonly journal: Journal;
+  readonly timing: Timing;
+  readonly wishes: Pick<ElectorOptions, "value" | "onOverrun">;
 }
 
 export interface LastSeen {
@@ -20,15 +30,9 @@ export interface LastSeen {
   readonly ageMs: number;
 }
 
-export interface Reached {
-  readonly state: ElectorState;
-  readonly term?: number | undefined;
-  readonly reason?: Error | undefined;
-}
-
 /** Reports one elector: its events to its listeners and its journal, its states to the diagnostics channel. */
 export class ElectorReporter {
-  readonly #options: AnnouncementsOptions;
+  readonly #options: ElectorReporterOptions;
   readonly #listeners: Listeners<ElectorEvents>;
   #leader: Leader | undefined;
   #seenAt: Instant | undefined;
@@ -38,7 +42,7 @@ export class ElectorReporter {
   /** Created once a diagnostics channel has a listener. */
   #weakly: WeakRef<ElectorHandle> | undefined;
 
-  constructor(options: AnnouncementsOptions) {
+  constructor(options: ElectorReporterOptions) {
     this.#options = options;
     this.#listeners = new Listeners((event, error) => {
       if (event !== "listenerFailed") this.emit("listenerFailed", { event, error });
@@ -75,12 +79,72 @@ export class ElectorReporter {
   }
 
   saw(snapshot: LeaseSnapshot | undefined): void {
-    this.setLeader(leaderOf(snapshot));
+    this.#setLeader(leaderOf(snapshot));
     this.#setPause(snapshot?.bar?.kind === "pause" ? snapshot.bar : undefined);
     publishLook(() => ({ election: this.#options.elector.election, snapshot, ...this.#published }));
   }
 
-  setLeader(leader: Leader | undefined): void {
+  began(term: number): void {
+    const { elector, wishes } = this.#options;
+    const { candidateId } = elector;
+    const { value } = wishes;
+    this.setState("leading", term);
+    this.#setLeader({ candidateId, term, state: "held", ...(value === undefined ? {} : { value }) });
+    this.emit("startedLeading", { term });
+  }
+
+  renewed(term: number): void {
+    this.#options.contact.answered("write");
+    this.emit("renewed", { term });
+  }
+
+  renewFailed(term: number, error: unknown): void {
+    const { contact, journal, timing } = this.#options;
+    if (isStoreFailure(error)) {
+      contact.failed("write", error);
+      contact.report({ journal, leaseDurationMs: timing.leaseDurationMs });
+    }
+    this.emit("renewFailed", { term, error });
+  }
+
+  ending(term: number, reason: Error): void {
+    this.setState("ending", term, reason);
+    this.emit("ending", { term, reason });
+  }
+
+  overrun(term: number, sinceSignalMs: number): void {
+    const { elector, journal, wishes } = this.#options;
+    this.emit("overrun", { term, sinceSignalMs });
+    if (wishes.onOverrun !== "exit") return;
+    const message = `leasehold: the task leading '${elector.election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted; ending this process (onOverrun: 'exit').\n`;
+    // A process warning would come too late.
+    if (!journal.isSilent) process.stderr.write(message);
+    process.exit(OVERRUN_EXIT_CODE);
+  }
+
+  /** The term's timer was late for so long, and the leadership was lost meanwhile. */
+  blocked(term: number, forMs: number): void {
+    const { elector, journal } = this.#options;
+    const { election } = elector;
+    const ms = Math.round(forMs);
+    const text = `Leadership of '${election}' (term ${term}) was lost because this process did not run for ${ms} ms or more: its event loop was blocked, or the process was frozen.`;
+    journal.warn("LEASEHOLD_BLOCKED", "warn", text, { election, term, blockedMs: ms });
+  }
+
+  finished(term: number, reason: Error | undefined, released: boolean): void {
+    if (this.#leader?.term === term) this.#setLeader(undefined);
+    this.emit("stoppedLeading", { term, reason, released });
+  }
+
+  /** The task has called `stop` or `resign` itself, and has not returned since. */
+  waitsForItself(term: number, call: "stop" | "resign"): void {
+    const { elector, journal } = this.#options;
+    const { election } = elector;
+    const text = `${call}() was called inside of the task of '${election}' (term ${term}), which is still pending. If the task awaits ${call}(), it waits for itself: let it return instead, or call ${call}() without await.`;
+    journal.warn("LEASEHOLD_WAITS_FOR_ITSELF", "warn", text, { election, term });
+  }
+
+  #setLeader(leader: Leader | undefined): void {
     const before = this.#leader;
     this.#leader = leader;
     this.#seenAt = instantOf(this.#options.clock);
@@ -100,7 +164,7 @@ export class ElectorReporter {
     this.#pause = message;
   }
 
-  setState({ state, term, reason }: Reached): void {
+  setState(state: ElectorState, term?: number, reason?: Error): void {
     const { elector, clock } = this.#options;
     const { election, candidateId } = elector;
     this.#state = state;

@@ -1,4 +1,4 @@
-import { ConfigurationError, LeadershipEndedError } from "../reporting/errors.ts";
+import { ConfigurationError, ElectorBusyError, LeadershipEndedError } from "../reporting/errors.ts";
 import { Journal } from "../reporting/journal.ts";
 import type { Blocker } from "../store/lease-snapshot.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
@@ -11,6 +11,7 @@ import {
   doneOutcome,
   RUN_OPTIONS,
   STOP_OPTIONS,
+  WAIT_OPTIONS,
   type RunOptions,
   type StopOptions,
   type TryRunOutcome,
@@ -59,10 +60,10 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   #report: TimingReport | undefined;
   readonly #options: ElectorOptions;
   readonly #clock: Clock;
-  readonly #claim: ActiveCall;
-  readonly #announcements: ElectorReporter;
+  readonly #reporter: ElectorReporter;
   readonly #candidacy: CandidateRequests;
   readonly #parts: CampaignOptions & LeaderTermOptions;
+  #call: ActiveCall | undefined;
   /** The present term, until its task has settled and its lease is given up. */
   #term: LeaderTerm<LeadershipOf<Store>> | undefined;
   #bar: Blocker | undefined;
@@ -76,7 +77,6 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     this.election = options.election;
     this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
     const { election, candidateId } = this;
-    this.#claim = new ActiveCall(election);
     const common = {
       clock: this.#clock,
       store: this.#store,
@@ -88,26 +88,26 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     };
     common.journal.keptFor(this);
     this.#store.warnings?.join(common.journal);
-    const announcements = new ElectorReporter({ elector: this, clock: this.#clock, journal: common.journal });
-    this.#announcements = announcements;
+    const reporter = new ElectorReporter({ ...common, elector: this });
+    this.#reporter = reporter;
     this.#candidacy = new CandidateRequests({
       ...common,
       election,
       candidateId,
       onSeen: (snapshot) => {
         this.#bar = snapshot?.bar;
-        announcements.saw(snapshot);
+        reporter.saw(snapshot);
       },
-      onReleaseFailed: (term, error) => announcements.emit("releaseFailed", { term, error }),
+      onReleaseFailed: (term, error) => reporter.emit("releaseFailed", { term, error }),
     });
     this.#parts = {
       ...common,
       candidacy: this.#candidacy,
-      announcements,
+      reporter,
       election,
       expiry: options.expiry,
       failsFast: options.startup !== "patient",
-      onStoreFailed: (error) => announcements.emit("storeFailed", { error }),
+      onStoreFailed: (error) => reporter.emit("storeFailed", { error }),
       owner: this,
       onFinished: () => void (this.#term = undefined),
     };
@@ -120,12 +120,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** The leader at the last poll, which may be this candidate; undefined if nobody led, or before the first poll. */
   get leader(): Leader | undefined {
-    return this.#announcements.leader;
+    return this.#reporter.leader;
   }
 
   /** As `leader`, and how long ago that was; undefined before the first poll. A leader asks `isLeader` instead. */
   get lastSeen(): LastSeen | undefined {
-    return this.#announcements.lastSeen;
+    return this.#reporter.lastSeen;
   }
 
   /** The state of this elector and of its store at this moment, for health checks. JSON can hold it. */
@@ -142,7 +142,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   on<Name extends keyof ElectorEvents>(name: Name, listener: (event: ElectorEvents[Name]) => unknown): () => void {
     checkKnown("Elector has no event", name, EVENT_NAMES);
     if (typeof listener !== "function") throw new ConfigurationError(`The listener for '${name}' is not a function.`);
-    return this.#announcements.on(name, listener);
+    return this.#reporter.on(name, listener);
   }
 
   /**
@@ -170,7 +170,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     const returns = new QuickReturns({ election, clock: this.#clock, journal: this.#parts.journal, retryPeriodMs });
     const counted = returns.counted(task);
     checkStopOn(options?.stopOn);
-    const call = this.#claim.begin("run", options, RUN_OPTIONS);
+    const call = this.#busyWith("run", options, RUN_OPTIONS);
     const { signal } = call;
     const endListening = onStopSignal(options.stopOn ?? [], () => call.stop(election));
     try {
@@ -193,7 +193,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * @throws the signal's reason if it aborts while waiting. Otherwise as `run`.
    */
   async campaign(options: WaitOptions = {}): Promise<HeldLeadership & LeadershipOf<Store>> {
-    const { signal } = this.#claim.begin("campaign", options);
+    const { signal } = this.#busyWith("campaign", options);
     try {
       for (;;) {
         this.#standBy();
@@ -218,8 +218,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    */
   async tryRun<T>(task: LeaderTask<T, LeadershipOf<Store>>, options: WaitOptions = {}): Promise<TryRunOutcome<T>> {
     checkTask("tryRun", task);
-    if (this.#claim.call) return { elected: false, reason: "busy" };
-    const { signal } = this.#claim.begin("tryRun", options);
+    if (this.#call) return { elected: false, reason: "busy" };
+    const { signal } = this.#busyWith("tryRun", options);
     try {
       const lease = await attemptOnce(this.#candidacy, this.#clock, this.#timing, signal);
       const led = lease && (await this.#lead(lease, task, signal));
@@ -236,8 +236,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** As `tryRun`, but returns the leadership; `undefined` if this candidate was not elected, or if this elector is busy. */
   async tryCampaign(options: WaitOptions = {}): Promise<(HeldLeadership & LeadershipOf<Store>) | undefined> {
-    if (this.#claim.call) return undefined;
-    const { signal } = this.#claim.begin("tryCampaign", options);
+    if (this.#call) return undefined;
+    const { signal } = this.#busyWith("tryCampaign", options);
     try {
       const lease = await attemptOnce(this.#candidacy, this.#clock, this.#timing, signal);
       const leadership = lease && (await this.#hold(lease, signal));
@@ -270,7 +270,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    */
   async stop(options: StopOptions = {}): Promise<void> {
     checkCallOptions("stop", options, STOP_OPTIONS);
-    const { call } = this.#claim;
+    const call = this.#call;
     if (!call) return;
     this.#term?.warnIfInside("stop");
     if (options.planned && this.#term) await untilPlannedEnd(this.#term, this.#parts);
@@ -290,12 +290,19 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return new Observer({ store, election, retryPeriodMs, attemptTimeoutMs, logger, clock: this.#clock }).observe(options);
   }
 
+  /** Claims this elector for a call. @throws {ElectorBusyError} {AlreadyAbortedError} {ConfigurationError} */
+  #busyWith(name: string, options: WaitOptions, known: Readonly<Record<string, true>> = WAIT_OPTIONS): ActiveCall {
+    if (this.#call) throw new ElectorBusyError(this.election, name, this.#call.name);
+    return (this.#call = new ActiveCall(name, this.election, options, known));
+  }
+
   /** Frees the elector once no task is pending. `run` may have stopped waiting for its task. */
   #settled(): void {
     const free = (): void => {
-      this.#claim.free();
+      this.#call?.free();
+      this.#call = undefined;
       this.#parts.contact.end();
-      this.#announcements.setState({ state: "stopped" });
+      this.#reporter.setState("stopped");
     };
     const term = this.#term;
     if (term) void term.finished.then(free);
@@ -328,8 +335,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   #standBy(): void {
-    this.#announcements.setState({ state: "standby" });
-    this.#announcements.emit("standby", {});
+    this.#reporter.setState("standby");
+    this.#reporter.emit("standby", {});
   }
 
   async #campaign(signal: AbortSignal): Promise<Lease | undefined> {

@@ -9,19 +9,23 @@ import type { HeldLeadership, Leadership, LeaderTask } from "./leadership.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { isLastTryDue, mayRenew, requestLimitMs, validForMs } from "./renewal-timing.ts";
 import type { Cooldown } from "./cooldown.ts";
-import { TermAnnouncements, type TermAnnouncementsOptions } from "./term-announcements.ts";
+import type { ElectorReporter } from "./elector-reporter.ts";
+import type { StoreHealth } from "./store-health.ts";
 import { beginTerm, isOverdue, nextTickMs, step } from "./term-machine.ts";
 import { canComplete, TermRequests } from "./term-requests.ts";
+import type { Timing } from "./timing.ts";
 import type { TermEffect, TermEvent, TermState } from "./term-state.ts";
 
 /** The time that a task has to return after it has called `stop` or `resign` without `await`. */
 const INSIDE_GRACE_MS = 100;
 
-export interface LeaderTermOptions extends TermAnnouncementsOptions {
+export interface LeaderTermOptions {
   readonly clock: Clock;
   readonly store: LeaseStore;
-  readonly wishes: TermAnnouncementsOptions["wishes"] &
-    Pick<ElectorOptions, "releaseOnStop" | "renewal" | "minimumHoldMs" | "releaseTimeoutMs">;
+  readonly contact: StoreHealth;
+  readonly timing: Timing;
+  readonly wishes: Pick<ElectorOptions, "releaseOnStop" | "renewal" | "minimumHoldMs" | "releaseTimeoutMs">;
+  readonly reporter: ElectorReporter;
   readonly cooldown: Cooldown;
   /** The elector, whose tasks are recognized by it. */
   readonly owner: object;
@@ -39,7 +43,6 @@ export class LeaderTerm<Led extends Leadership> {
   readonly #options: LeaderTermOptions;
   readonly #lease: Lease;
   readonly #requests: TermRequests;
-  readonly #announcements: TermAnnouncements;
   readonly #leaseWatch: LeaseWatch;
   readonly #controller = new AbortController();
   readonly #ended = Promise.withResolvers<Error>();
@@ -58,7 +61,6 @@ export class LeaderTerm<Led extends Leadership> {
     this.#options = options;
     this.#lease = lease;
     this.#requests = new TermRequests({ clock, store, lease });
-    this.#announcements = new TermAnnouncements(lease, options);
     this.#leaseWatch = new LeaseWatch(clock, () => this.#on({ type: "woken" }));
     const plan = {
       lease,
@@ -98,7 +100,7 @@ export class LeaderTerm<Led extends Leadership> {
   start(signal: AbortSignal): void {
     this.#setTimer();
     this.#leaseWatch.start(this.#options.store, this.#lease);
-    this.#announcements.began();
+    this.#options.reporter.began(this.term);
     const stop = (reason: Error): void => void this.#on({ type: "end", reason, stops: true });
     this.#stopListening = onAbort(signal, stop);
     if (signal.aborted) stop(signal.reason as Error);
@@ -127,9 +129,9 @@ export class LeaderTerm<Led extends Leadership> {
 
   /** Warns soon if the task itself has made a call that waits for the task, unless the task returns until then. */
   warnIfInside(call: "stop" | "resign"): void {
-    const { clock, owner } = this.#options;
+    const { clock, owner, reporter } = this.#options;
     if (!isInsideTask(owner)) return;
-    const timer = clock.setTimer(() => this.#announcements.waitsForItself(call), INSIDE_GRACE_MS);
+    const timer = clock.setTimer(() => reporter.waitsForItself(this.term, call), INSIDE_GRACE_MS);
     void this.finished.then(() => timer.cancel());
   }
 
@@ -194,23 +196,23 @@ export class LeaderTerm<Led extends Leadership> {
   }
 
   #perform(effect: TermEffect): void {
-    const announcements = this.#announcements;
+    const { reporter } = this.#options;
     switch (effect.type) {
       case "abort":
         this.#controller.abort(effect.reason);
         this.#ended.resolve(effect.reason);
-        return effect.isSilent ? undefined : announcements.ending(effect.reason);
+        return effect.isSilent ? undefined : reporter.ending(this.term, effect.reason);
       case "renew":
         this.#renewal = this.#renew().finally(() => (this.#renewal = undefined));
         return;
       case "announce-renewed":
-        return announcements.renewed();
+        return reporter.renewed(this.term);
       case "announce-renew-failed":
-        return announcements.renewFailed(effect.error);
+        return reporter.renewFailed(this.term, effect.error);
       case "announce-overrun":
-        return announcements.overrun(effect.sinceSignalMs);
+        return reporter.overrun(this.term, effect.sinceSignalMs);
       case "announce-blocked":
-        return announcements.blocked(effect.forMs);
+        return reporter.blocked(this.term, effect.forMs);
       case "give-up-waiting":
         return this.#settled.reject(new DrainTimeoutError(this.#lease.election, this.term, effect.waitedMs));
       case "release":
@@ -221,12 +223,12 @@ export class LeaderTerm<Led extends Leadership> {
   }
 
   #finish(reason: Error | undefined, released: boolean): void {
-    const { onFinished, cooldown, store } = this.#options;
+    const { onFinished, cooldown, store, reporter } = this.#options;
     if (!released) store.forget?.(this.#lease);
     onFinished();
     this.#stopListening?.();
     cooldown.ended(this.term, isGivenUp(reason, released));
-    this.#announcements.finished(reason, released);
+    reporter.finished(this.term, reason, released);
     this.#finished.resolve();
     this.#settled.resolve();
   }
@@ -281,7 +283,7 @@ export class LeaderTerm<Led extends Leadership> {
     try {
       return await this.#requests.release(holdMs, () => Math.min(this.#limits.timeoutMs, this.#releaseTimeoutMs));
     } catch (error) {
-      this.#announcements.releaseFailed(error);
+      this.#options.reporter.emit("releaseFailed", { term: this.term, error });
       return false;
     }
   }

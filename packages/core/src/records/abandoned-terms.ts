@@ -5,11 +5,9 @@ import type { StoredRecord, LeaseRecord } from "./record-store.ts";
 /** The time after which no failover brings an earlier version back, in milliseconds. */
 const VERSIONS_RETURN_MS = 900_000;
 
-/** The version that a write was conditional on; `undefined`: no record was to exist. */
-export type Condition = string | undefined;
-
 interface Abandoned {
-  readonly condition: Condition;
+  /** The version that the last write was conditional on; `undefined`: no record was to exist. */
+  readonly condition: string | undefined;
   readonly sinceMs: number;
   readonly heldUntilMs: number;
 }
@@ -29,7 +27,7 @@ export class AbandonedTerms {
   }
 
   /** Adds a term whose last write had that condition. No candidate may acquire for `holdMs` more. */
-  add(election: string, termId: string, condition: Condition, holdMs = 0): void {
+  add(election: string, termId: string, condition: string | undefined, holdMs = 0): void {
     const terms = this.#terms.get(election) ?? new Map<string, Abandoned>();
     const sinceMs = this.#clock.monotonicMs();
     this.#terms.set(election, terms.set(termId, { condition, sinceMs, heldUntilMs: sinceMs + holdMs }));

@@ -4,7 +4,6 @@ import type { AcquireOutcome, AcquireRequest } from "../store/lease-store.ts";
 import { checkTerm } from "../store/names.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
 import { reservationFor } from "./bars.ts";
-import type { Condition } from "./abandoned-terms.ts";
 import type { HeldLeases } from "./held-leases.ts";
 import type { Found } from "./holding.ts";
 import { heldLostRecord } from "./lost-record.ts";
@@ -16,7 +15,7 @@ import type { ObservedRecord } from "./observed-record.ts";
 interface Attempt {
   readonly request: AcquireRequest;
   readonly record: LeaseRecord;
-  readonly condition: Condition;
+  readonly condition: string | undefined;
   readonly grantedAt: Instant;
 }
 

@@ -20,7 +20,6 @@ import type {
   ReleaseOutcome,
   RenewOutcome,
   RequestLimits,
-  WatchOptions,
 } from "../store/lease-store.ts";
 import type {
   BreakOptions,
@@ -85,7 +84,13 @@ export class RecordLeaseStore implements LeaseStore {
       clock: this.clock,
       read: (election, limits) => this.#state(election, limits),
     });
-    if (records.watch) this.watch = (election, watching) => watchOf(records, election, watching);
+    const watch = records.watch?.bind(records);
+    if (watch) {
+      this.watch = (election, watching) => {
+        checkName("election", election);
+        return watch(election, watching);
+      };
+    }
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {
@@ -214,34 +219,21 @@ export class RecordOccurrenceStore extends RecordLeaseStore implements Occurrenc
   }
 }
 
-function watchOf(records: RecordStore, election: string, options: WatchOptions): AsyncIterable<void> {
-  checkName("election", election);
-  return records.watch?.(election, options) ?? nothing();
-}
-
-async function* nothing(): AsyncGenerator<void> {}
-
 function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
-  const { storeClock, maxValueBytes, fence, showsUndurable, losesAcknowledged, fleet } = records.capabilities;
-  // Three: a write whose reply was lost, a read that finds it, and the write that makes it count.
-  const roundTrips = records.capabilities.roundTrips ?? (showsUndurable ? 3 : undefined);
+  const { storeClock, showsUndurable } = records.capabilities;
   return {
+    // Three: a write whose reply was lost, a read that finds it, and the write that makes it count.
+    ...(showsUndurable ? { roundTrips: 3 } : {}),
+    ...records.capabilities,
     expiry: "observed",
     watch: records.watch ? "push" : "poll",
     minLeaseMs: shortestLeaseMs(storeClock),
     maxLeaseMs: MAX_LEASE_MS,
     leaseGranularityMs: 1,
-    ...(roundTrips === undefined ? {} : { roundTrips }),
-    ...(showsUndurable ? { showsUndurable } : {}),
-    ...(losesAcknowledged ? { losesAcknowledged } : {}),
-    maxValueBytes,
-    fence,
     transfer: { drain: "full" },
     repair: true,
     pause: true,
     ...(records.list ? { list: true } : {}),
-    ...(fleet ? { fleet } : {}),
-    storeClock,
     reservation: storeClock && { toleranceMs: storeClock.toleranceMs },
   };
 }

@@ -1,4 +1,4 @@
-import type { LeaseStoreCapabilities, StoreClock } from "../store/capabilities.ts";
+import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 import { DEFAULT_LEASE_MS } from "../store/lease-limits.ts";
 import type { StoreWarnings } from "../reporting/journal.ts";
 import type { WatchOptions } from "../store/lease-store.ts";
@@ -30,18 +30,14 @@ export interface RecordStore {
   watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 }
 
-export interface RecordStoreCapabilities {
-  readonly maxValueBytes: number;
-  readonly fence: LeaseStoreCapabilities["fence"];
-  /** A store whose clock may step returns {@link StoredRecord.nonceWallMs} with each age. */
-  readonly storeClock: StoreClock | undefined;
-  readonly roundTrips?: LeaseStoreCapabilities["roundTrips"];
-  readonly showsUndurable?: LeaseStoreCapabilities["showsUndurable"];
-  /** See {@link LeaseStoreCapabilities}. */
-  readonly losesAcknowledged?: LeaseStoreCapabilities["losesAcknowledged"];
-  /** See {@link LeaseStoreCapabilities}. A fleet asks for `list`, and for single records that compare and swap. */
-  readonly fleet?: LeaseStoreCapabilities["fleet"];
-}
+/**
+ * A store whose clock may step returns {@link StoredRecord.nonceWallMs} with each age. A fleet asks for `list`, and for single
+ * records that compare and swap.
+ */
+export type RecordStoreCapabilities = Pick<
+  LeaseStoreCapabilities,
+  "maxValueBytes" | "fence" | "storeClock" | "roundTrips" | "showsUndurable" | "losesAcknowledged" | "fleet"
+>;
 
 export interface RecordRequestOptions {
   /** Aborts when the engine no longer waits for the reply. */
