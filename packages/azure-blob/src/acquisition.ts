@@ -9,8 +9,8 @@ import {
   type AcquireRequest,
   type Instant,
   type Lease,
+  TermRegressedError,
 } from "@leasehold/core/provider";
-import { TermRegressedError } from "@leasehold/core";
 import { conditionFailed, failureOf, isGone, isTaken, lossOf } from "./azure-blob-errors.ts";
 import type { Orphan } from "./orphans.ts";
 import type { StoreParts } from "./parts.ts";

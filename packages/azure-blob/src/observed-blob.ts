@@ -1,5 +1,5 @@
-import type { LeaseSnapshot, LeaseState } from "@leasehold/core";
-import { type Reservation, blockerOf, type Blocker } from "@leasehold/core/provider";
+import type { LeaseSnapshot } from "@leasehold/core";
+import { type LeaseState, type Reservation, blockerOf, type Blocker } from "@leasehold/core/provider";
 import type { BlobProperties } from "./requests.ts";
 import type { BreakNote, OrderNote, TermMetadata } from "./schema.ts";
 

@@ -1,4 +1,5 @@
-import type { LeaseState, ListedElection } from "@leasehold/core";
+import type { ListedElection } from "@leasehold/core";
+import type { LeaseState } from "@leasehold/core/provider";
 import { painter, type Colour } from "./colour.ts";
 import { ageOf, barText } from "./snapshot-text.ts";
 import type { ProcessEnvironment } from "./process-environment.ts";

@@ -1,5 +1,4 @@
-import { DrainTimeoutError, TermRegressedError } from "@leasehold/core";
-import { PausedError } from "@leasehold/core/provider";
+import { DrainTimeoutError, TermRegressedError, PausedError } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { inCommandWords } from "../src/command-words.ts";
 

@@ -1,4 +1,5 @@
-import { cannotList, occurrencesOf } from "@leasehold/core/provider";
+import { cannotList } from "@leasehold/core/provider";
+import { occurrencesOf } from "@leasehold/core/occurrences";
 import { beforeEach, expect, test } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 

@@ -1,4 +1,4 @@
-import { TermRegressedError } from "@leasehold/core";
+import { TermRegressedError } from "@leasehold/core/provider";
 import { expect, test, vi } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
 

@@ -1,4 +1,5 @@
-import type { LeaseSnapshot, LeaseStore, ReadOptions } from "@leasehold/core";
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import type { ReadOptions } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { ageOf, barText, look } from "../src/snapshot-text.ts";
 

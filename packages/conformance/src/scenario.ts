@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { isLeaseholdError, type LeaseSnapshot, type LeaseStore, type ReadOptions, type StoreError } from "@leasehold/core";
+import { isLeaseholdError, type LeaseSnapshot, type LeaseStore, type StoreError } from "@leasehold/core";
 import {
+  type ReadOptions,
   systemClock,
   type Clock,
   mayAcquire,

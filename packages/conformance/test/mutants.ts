@@ -3,15 +3,11 @@ import { ConfigurationError, isLeaseholdError, StoreError, type LeaseSnapshot, t
 import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics";
 import {
   type Clock,
-  barOf,
   instantOf,
-  kindOf,
   RECORD_SCHEMA,
   RecordLeaseStore,
   RecordOccurrenceStore,
-  withBars,
   type AcquireRequest,
-  type Bar,
   type Lease,
   type LeaseRecord,
   type ListedRecord,
@@ -19,6 +15,7 @@ import {
   type RecordStore,
   type StoredRecord,
 } from "@leasehold/core/provider";
+import { barOf, kindOf, withBars, type Bar } from "@leasehold/core/testing";
 import type { RecordServiceOptions } from "./record-place.ts";
 
 /** A store with one bug. */

@@ -1,5 +1,5 @@
-import { ConfigurationError, type BreakOptions } from "@leasehold/core";
-import { mayAcquire, RecordLeaseStore, RecordOccurrenceStore, type Lease } from "@leasehold/core/provider";
+import { ConfigurationError } from "@leasehold/core";
+import { type BreakOptions, mayAcquire, RecordLeaseStore, RecordOccurrenceStore, type Lease } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";

@@ -1,4 +1,4 @@
-import { attempt } from "@leasehold/core/provider";
+import { attempt } from "@leasehold/core/occurrences";
 import { expect, test } from "vitest";
 import { ElectionWorld } from "./election-world.ts";
 

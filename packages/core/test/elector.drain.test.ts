@@ -1,4 +1,5 @@
-import { DrainTimeoutError, LeaseLostError } from "@leasehold/core";
+import { LeaseLostError } from "@leasehold/core";
+import { DrainTimeoutError } from "@leasehold/core/provider";
 import { ProcessClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";

@@ -1,15 +1,13 @@
-import { ForeignRecordError, LeadershipEndedError } from "@leasehold/core/provider";
+import { ForeignRecordError, LeadershipEndedError, DrainTimeoutError, TermRegressedError } from "@leasehold/core/provider";
 import { AlreadyAbortedError } from "../src/reporting/errors.ts";
 import {
   ConfigurationError,
-  DrainTimeoutError,
   ElectorBusyError,
   FencedError,
   isLeaseholdError,
   LeaseholdError,
   LeaseLostError,
   StoreError,
-  TermRegressedError,
   UnsupportedError,
 } from "@leasehold/core";
 import { describe, expect, test } from "vitest";

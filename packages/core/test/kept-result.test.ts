@@ -1,5 +1,5 @@
 import { oncePerOccurrence, type OncePerOccurrenceOptions } from "@leasehold/core";
-import { occurrencesOf } from "@leasehold/core/provider";
+import { occurrencesOf } from "@leasehold/core/occurrences";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { Host, occurrenceService } from "./host.ts";

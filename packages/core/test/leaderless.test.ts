@@ -1,4 +1,5 @@
-import type { LeaseSnapshot, LeaseState } from "@leasehold/core";
+import type { LeaseSnapshot } from "@leasehold/core";
+import type { LeaseState } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { Leaderless } from "../src/metrics/election-metrics.ts";
 

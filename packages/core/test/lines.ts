@@ -1,8 +1,9 @@
-import type { LogAttributes, Logger, LogLevel } from "@leasehold/core";
+import type { Logger } from "@leasehold/core";
+import type { LogAttributes } from "@leasehold/core/provider";
 
 /** A logger that keeps its lines. */
 export class Lines implements Logger {
-  readonly all: Array<{ readonly level: LogLevel; readonly message: string; readonly attributes: LogAttributes }> = [];
+  readonly all: Array<{ readonly level: keyof Logger; readonly message: string; readonly attributes: LogAttributes }> = [];
   readonly debug = this.#at("debug");
   readonly info = this.#at("info");
   readonly warn = this.#at("warn");
@@ -13,11 +14,11 @@ export class Lines implements Logger {
     return this.of("warn", "error");
   }
 
-  of(...levels: readonly LogLevel[]): string[] {
+  of(...levels: ReadonlyArray<keyof Logger>): string[] {
     return this.all.filter(({ level }) => levels.includes(level)).map(({ message }) => message);
   }
 
-  #at(level: LogLevel): (message: string, attributes?: LogAttributes) => void {
+  #at(level: keyof Logger): (message: string, attributes?: LogAttributes) => void {
     return (message, attributes = {}) => this.all.push({ level, message, attributes });
   }
 }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
-import { occurrenceId, scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
+import { occurrenceId, scheduledMsOf, type Occurrence } from "@leasehold/core/occurrences";
 import { expect, test } from "vitest";
 
 const ADVICE = "Pass it.";

@@ -1,5 +1,6 @@
-import { oncePerOccurrence, type ClaimedKey, type ClaimedLeadership, type OncePerKeyOptions } from "@leasehold/core";
+import { oncePerOccurrence, type ClaimedLeadership } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
+import type { ClaimedKey, OncePerKeyOptions } from "@leasehold/core/occurrences";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { Host, occurrenceService } from "./host.ts";

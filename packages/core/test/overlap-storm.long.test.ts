@@ -1,5 +1,6 @@
-import { oncePerOccurrence, type ClaimedLeadership, type OccurrenceOutcome, type Overlap } from "@leasehold/core";
+import { oncePerOccurrence, type ClaimedLeadership, type OccurrenceOutcome } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
+import type { Overlap } from "@leasehold/core/occurrences";
 import { SeededRandom, VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { Host, occurrenceService } from "./host.ts";

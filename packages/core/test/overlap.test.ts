@@ -3,11 +3,10 @@ import {
   oncePerOccurrence,
   type ClaimedLeadership,
   type Leadership,
-  type NotRun,
   type OncePerOccurrenceOptions,
-  type Overlap,
 } from "@leasehold/core";
-import { isoOf, occurrencesOf, sleep } from "@leasehold/core/provider";
+import { isoOf, sleep } from "@leasehold/core/provider";
+import { occurrencesOf, type NotRun, type Overlap } from "@leasehold/core/occurrences";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { Host, occurrenceService } from "./host.ts";

@@ -3,10 +3,10 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
-  type ListOptions,
   type StoreErrorCode,
 } from "@leasehold/core";
 import {
+  type ListOptions,
   instantOf,
   type AcquireOutcome,
   type AcquireRequest,

@@ -1,11 +1,5 @@
-import {
-  Elector,
-  MemoryLeaseStore,
-  type CheckOptions,
-  type CheckReport,
-  type LeaseSnapshot,
-  type LeaseStore,
-} from "@leasehold/core";
+import { Elector, MemoryLeaseStore, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
+import type { CheckOptions, CheckReport } from "@leasehold/core/provider";
 import { acquiring } from "@leasehold/test-kit/acquisitions";
 import { expect, test, vi } from "vitest";
 import { StoreShare } from "../src/election/store-share.ts";

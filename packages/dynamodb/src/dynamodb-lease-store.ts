@@ -8,8 +8,9 @@ import {
   duration,
   RecordLeaseStore,
   type Fenced,
+  type CheckOptions,
+  type CheckReport,
 } from "@leasehold/core/provider";
-import type { CheckOptions, CheckReport } from "@leasehold/core";
 import { DynamoDBOccurrenceStore } from "./dynamodb-occurrence-store.ts";
 import { DynamoDBRecordStore } from "./dynamodb-record-store.ts";
 import { toStoreError } from "./dynamodb-errors.ts";

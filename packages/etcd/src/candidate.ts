@@ -1,5 +1,4 @@
-import { TermRegressedError } from "@leasehold/core";
-import type { Clock, AcquireRequest, Instant, Lease } from "@leasehold/core/provider";
+import { TermRegressedError, type Clock, type AcquireRequest, type Instant, type Lease } from "@leasehold/core/provider";
 import { NO_HIGHER_TERM } from "./cluster.ts";
 import type { HeldKey } from "./holding.ts";
 import { leaseNumber, randomLease, type ElectionKeys } from "./keys.ts";

@@ -1,4 +1,4 @@
-import { TermRegressedError } from "@leasehold/core";
+import { TermRegressedError } from "@leasehold/core/provider";
 import type { Header } from "./wire.ts";
 
 /** The advice after the facts of an error about terms that have gone back. */

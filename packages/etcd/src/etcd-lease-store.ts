@@ -1,22 +1,22 @@
 import {
   ConfigurationError,
   UnsupportedError,
-  type BreakOptions,
-  type BreakOutcome,
-  type CheckOptions,
-  type CheckReport,
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
   type ListedElection,
+} from "@leasehold/core";
+import {
+  type BreakOptions,
+  type BreakOutcome,
+  type CheckOptions,
+  type CheckReport,
   type ListOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
   type TransferOptions,
   type TransferOutcome,
-} from "@leasehold/core";
-import {
   systemClock,
   type Clock,
   type OccurrenceOptions,

@@ -1,4 +1,4 @@
-import type { Bar, LeaseRecord } from "@leasehold/core/provider";
+import type { LeaseRecord } from "@leasehold/core/provider";
 
 /** The info that a Leasehold candidate keeps beside its key, in JSON. Its termId is the hex of its lease. */
 export interface CandidateInfo {
@@ -40,7 +40,7 @@ export function decodeRecord(text: string): Partial<LeaseRecord> | undefined {
 
 /** Returns the durations that a process may have to wait after a record's nonce. */
 export function durationsOf({ termId, leaseDurationMs, bars }: Partial<LeaseRecord> = {}): readonly number[] {
-  const untilMs = Array.isArray(bars) ? (bars as readonly (Partial<Bar> | null)[]).map((bar) => bar?.untilMs) : [];
+  const untilMs = Array.isArray(bars) ? bars.map((bar: { untilMs?: unknown } | null) => bar?.untilMs) : [];
   const waits = [termId === null ? undefined : leaseDurationMs, ...untilMs];
   return [...new Set(waits.filter((ms) => typeof ms === "number"))];
 }

@@ -1,4 +1,5 @@
-import { Elector, TermRegressedError } from "@leasehold/core";
+import { Elector } from "@leasehold/core";
+import { TermRegressedError } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { EtcdLeaseStore, type Json } from "@leasehold/etcd";
 import { describe, expect, it } from "vitest";

@@ -16,8 +16,8 @@ import {
   type StoredRecord,
   type StoreWarnings,
   type WatchOptions,
+  TermRegressedError,
 } from "@leasehold/core/provider";
-import { TermRegressedError } from "@leasehold/core";
 import { FirestoreClock, nanosIn } from "./clock.ts";
 import { STORE_NAME, toStoreError } from "./firestore-errors.ts";
 import { ListenerRenewal } from "./listener-renewal.ts";

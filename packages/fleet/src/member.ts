@@ -1,7 +1,7 @@
 // One process of a fleet: its session, its polls, its shards, and the coordinator's work while it holds the head.
 
-import { DrainTimeoutError, isLeaseholdError, type HeldLeadership, type LeaseSnapshot } from "@leasehold/core";
-import { onAbort, sleep } from "@leasehold/core/provider";
+import type { HeldLeadership, LeaseSnapshot } from "@leasehold/core";
+import { DrainTimeoutError, isMisuse, isRefusal, onAbort, sleep } from "@leasehold/core/provider";
 import { Coordinator } from "./coordinator.ts";
 import { FleetRecords } from "./fleet-records.ts";
 import type { FleetSettings } from "./fleet-options.ts";
@@ -20,9 +20,6 @@ const PATIENCE = 4;
 const LEAST_PAUSE = 0.2;
 /** A large plan is read at this rate by all members together, in bytes a millisecond. */
 const READ_RATE = 16_000;
-
-/** The failures of a request that only a person can fix. */
-const REFUSALS: ReadonlySet<string> = new Set(["STORE_UNAUTHENTICATED", "STORE_DENIED", "STORE_MISSING", "STORE_REJECTED"]);
 
 export class FleetMember {
   readonly #settings: FleetSettings;
@@ -123,9 +120,8 @@ export class FleetMember {
         if (session) return session;
       } catch (error) {
         this.#contact(error);
-        if (isLeaseholdError(error, "CONFIGURATION") || isLeaseholdError(error, "UNSUPPORTED")) throw error;
-        const isRefusal = isLeaseholdError(error) && REFUSALS.has(error.code);
-        refusedMs = isRefusal ? (refusedMs ?? clock.monotonicMs()) : undefined;
+        if (isMisuse(error)) throw error;
+        refusedMs = isRefusal(error) ? (refusedMs ?? clock.monotonicMs()) : undefined;
         if (!this.#hasContact && refusedMs !== undefined && clock.monotonicMs() - refusedMs >= timing.leaseDurationMs)
           throw error;
       }

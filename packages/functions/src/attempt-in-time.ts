@@ -1,20 +1,6 @@
-import {
-  Elector,
-  isLeaseholdError,
-  StoreError,
-  type ElectorOptions,
-  type LeadershipOf,
-  type LeaderTask,
-  type LeaseStore,
-} from "@leasehold/core";
-import {
-  LeadershipEndedError,
-  type Clock,
-  attempt,
-  onAbort,
-  type AttemptOutcome,
-  type LatestBegin,
-} from "@leasehold/core/provider";
+import { Elector, isLeaseholdError, StoreError, type ElectorOptions, type LeaderTask, type LeaseStore } from "@leasehold/core";
+import { LeadershipEndedError, type Clock, onAbort } from "@leasehold/core/provider";
+import { type LeadershipOf, attempt, type AttemptOutcome, type LatestBegin } from "@leasehold/core/occurrences";
 
 export interface AttemptOptions<Store extends LeaseStore> extends Omit<ElectorOptions<Store>, "clock" | "candidateId"> {
   readonly clock: Clock;

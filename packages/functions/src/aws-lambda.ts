@@ -1,5 +1,6 @@
-import { ConfigurationError, type LeaseStore, type LogAttributes } from "@leasehold/core";
-import { type Clock, scheduledMsOf, sharedClock, type Occurrence } from "@leasehold/core/provider";
+import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import { type LogAttributes, type Clock, sharedClock } from "@leasehold/core/provider";
+import { scheduledMsOf, type Occurrence } from "@leasehold/core/occurrences";
 import { ELECTION_DIMENSION, isDimensionValue, metricFields } from "@leasehold/core/diagnostics";
 import type { Context, ScheduledEvent } from "aws-lambda";
 import type { DeliverySource } from "./delivery-source.ts";

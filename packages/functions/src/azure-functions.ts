@@ -1,6 +1,7 @@
 import type { InvocationContext, Timer } from "@azure/functions";
 import { ConfigurationError, type LeaseStore } from "@leasehold/core";
-import { type Clock, scheduledMsOf, sharedClock, type Occurrence } from "@leasehold/core/provider";
+import { type Clock, sharedClock } from "@leasehold/core/provider";
+import { scheduledMsOf, type Occurrence } from "@leasehold/core/occurrences";
 import type { DeliverySource } from "./delivery-source.ts";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";

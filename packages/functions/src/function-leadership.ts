@@ -1,5 +1,5 @@
-import type { FenceOf } from "@leasehold/core/provider";
 import type { Leadership, LeaseStore } from "@leasehold/core";
+import type { FenceOf } from "@leasehold/core/occurrences";
 import { claimValue } from "./claim-value.ts";
 import type { ClaimedOccurrence } from "./occurrence.ts";
 

@@ -1,16 +1,16 @@
 import {
   ConfigurationError,
   type Leadership,
-  type LeadershipOf,
   type LeaderTask,
   type OccurrenceLeadership,
   type LeaseStore,
   type LeaseStoreCapabilities,
-  type NotRun,
 } from "@leasehold/core";
+import { type Clock, type OccurrenceStore, sharedClock } from "@leasehold/core/provider";
 import {
-  type Clock,
-  type OccurrenceStore,
+  type Completion,
+  type LeadershipOf,
+  type NotRun,
   checkWhenDue,
   DEFAULT_RETENTION_MS,
   earlierOccurrences,
@@ -23,10 +23,9 @@ import {
   runClaimed,
   type Settled,
   occurrenceId,
-  sharedClock,
   type AttemptOutcome,
   type Occurrence,
-} from "@leasehold/core/provider";
+} from "@leasehold/core/occurrences";
 import type { AttemptOptions } from "./attempt-in-time.ts";
 import { claimValue } from "./claim-value.ts";
 import { refuseUnscheduled, warnOfDeliveryLimit } from "./delivery-source.ts";

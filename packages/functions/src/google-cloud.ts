@@ -1,6 +1,7 @@
 import type { CloudEvent, Request, Response } from "@google-cloud/functions-framework";
 import { ConfigurationError, type LeaseStore } from "@leasehold/core";
-import { onAbort, scheduledMsOf, type Occurrence } from "@leasehold/core/provider";
+import { onAbort } from "@leasehold/core/provider";
+import { scheduledMsOf, type Occurrence } from "@leasehold/core/occurrences";
 import type { DeliverySource } from "./delivery-source.ts";
 import type { FunctionLeadership } from "./function-leadership.ts";
 import { gate } from "./gate.ts";

@@ -1,5 +1,5 @@
-import { type Clock, Journal } from "@leasehold/core/provider";
-import type { LogAttributes, LoggerOption, LogLevel } from "@leasehold/core";
+import { type Clock, Journal, type LogAttributes } from "@leasehold/core/provider";
+import type { Logger, LoggerOption } from "@leasehold/core";
 import { summarizeError } from "@leasehold/core/diagnostics";
 import type { Invocation } from "./invocation.ts";
 import type { NotElected, SkipReason } from "./options.ts";
@@ -7,7 +7,7 @@ import type { Platform } from "./platform.ts";
 
 /** The result of an invocation, for one line of a log. It contains nothing of what the event carries. */
 export interface Report {
-  readonly level: LogLevel;
+  readonly level: keyof Logger;
   readonly message: string;
   readonly election: string;
   /** True if each delivery names its own election. */
@@ -86,7 +86,7 @@ export class InvocationReport<Args extends readonly unknown[]> {
     return this.#occurrence ?? this.#options.invocation.election;
   }
 
-  #write(level: LogLevel, message: string, what: Pick<Report, "outcome" | "reason" | "leader" | "error">): void {
+  #write(level: keyof Logger, message: string, what: Pick<Report, "outcome" | "reason" | "leader" | "error">): void {
     const { platform, invocation, electionVaries, logger, clock } = this.#options;
     const { election, candidateId, delivery, args } = invocation;
     const report: Report = {

@@ -1,5 +1,6 @@
-import { LeadershipEndedError, sleep, type AttemptOutcome } from "@leasehold/core/provider";
-import type { LeaderTask, LeadershipOf, LeaseStore } from "@leasehold/core";
+import { LeadershipEndedError, sleep } from "@leasehold/core/provider";
+import type { LeaderTask, LeaseStore } from "@leasehold/core";
+import type { AttemptOutcome, LeadershipOf } from "@leasehold/core/occurrences";
 import { AlreadyClaimedError } from "./already-claimed-error.ts";
 import { attemptInTime, type AttemptOptions } from "./attempt-in-time.ts";
 import { foundClaim } from "./claim-value.ts";

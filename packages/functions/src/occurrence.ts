@@ -1,4 +1,4 @@
-import type { ClaimedOccurrence as Claimed } from "@leasehold/core";
+import type { ClaimedOccurrence as Claimed } from "@leasehold/core/occurrences";
 
 /** An occurrence that this invocation has claimed. */
 export interface ClaimedOccurrence extends Claimed {

@@ -2,20 +2,22 @@ import { ConfigurationError, Elector, UnsupportedError, type LeaseStore } from "
 import {
   type OccurrenceStore,
   type Reservation,
-  checkCatchUp,
   checkChoice,
-  checkFailureOptions,
   checkBoolean,
   checkName,
   checkOptions,
-  checkOverlap,
-  checkRetention,
   checkValue,
-  DEFAULT_RETENTION_MS,
   defineOptions,
   duration,
-  occurrencesOf,
 } from "@leasehold/core/provider";
+import {
+  checkCatchUp,
+  checkFailureOptions,
+  checkOverlap,
+  checkRetention,
+  DEFAULT_RETENTION_MS,
+  occurrencesOf,
+} from "@leasehold/core/occurrences";
 import { DELIVERY_BYTES } from "./claim-value.ts";
 import type { AnyOptions, ExclusiveOptions, OncePerTickOptions, StickyOptions } from "./options.ts";
 import { timeBudget } from "./time-budget.ts";

@@ -1,5 +1,6 @@
-import type { CatchUp, Clock, FailureOptions, Occurrence } from "@leasehold/core/provider";
-import type { Leader, LeaseStore, LoggerOption, NotRun, Overlap } from "@leasehold/core";
+import type { Clock } from "@leasehold/core/provider";
+import type { Leader, LeaseStore, LoggerOption } from "@leasehold/core";
+import type { CatchUp, FailureOptions, Occurrence, NotRun, Overlap } from "@leasehold/core/occurrences";
 import type { Renewal } from "./time-budget.ts";
 
 /** The options of every gate. `Args` are the handler's own arguments. */

@@ -1,5 +1,5 @@
-import type { LogAttributes } from "@leasehold/core";
-import type { Occurrence } from "@leasehold/core/provider";
+import type { LogAttributes } from "@leasehold/core/provider";
+import type { Occurrence } from "@leasehold/core/occurrences";
 import type { DeliverySource } from "./delivery-source.ts";
 import type { Report } from "./invocation-report.ts";
 

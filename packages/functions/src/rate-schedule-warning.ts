@@ -1,5 +1,6 @@
 import type { LoggerOption } from "@leasehold/core";
-import { Journal, type Occurrence } from "@leasehold/core/provider";
+import { Journal } from "@leasehold/core/provider";
+import type { Occurrence } from "@leasehold/core/occurrences";
 
 /** The journals that have this warning already. One warning per journal is enough. */
 const warned = new WeakSet<Journal>();

@@ -1,5 +1,6 @@
 /** Tests the one line that each invocation writes about its result. */
-import { MemoryLeaseStore, StoreError, type LogAttributes } from "@leasehold/core";
+import { MemoryLeaseStore, StoreError } from "@leasehold/core";
+import type { LogAttributes } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader } from "@leasehold/functions";
 import { onlyAsLeader as onLambda } from "@leasehold/functions/aws-lambda";

@@ -1,11 +1,6 @@
 import { ConfigurationError, MemoryLeaseStore, StoreError, UnsupportedError, type LeaseStore } from "@leasehold/core";
-import {
-  earlierOccurrences,
-  RecordLeaseStore,
-  RecordOccurrenceStore,
-  MemoryRecordStore,
-  type RecordStore,
-} from "@leasehold/core/provider";
+import { RecordLeaseStore, RecordOccurrenceStore, MemoryRecordStore, type RecordStore } from "@leasehold/core/provider";
+import { earlierOccurrences } from "@leasehold/core/occurrences";
 import { VirtualClock } from "@leasehold/core/testing";
 import {
   onlyAsLeader,

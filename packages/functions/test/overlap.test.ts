@@ -1,5 +1,6 @@
-import { MemoryLeaseStore, type Leadership, type Overlap } from "@leasehold/core";
+import { MemoryLeaseStore, type Leadership } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
+import type { Overlap } from "@leasehold/core/occurrences";
 import { VirtualClock } from "@leasehold/core/testing";
 import { onlyAsLeader, type Occurrence } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";

@@ -1,5 +1,6 @@
-import type { CheckOptions, CheckReport } from "@leasehold/core";
 import {
+  type CheckOptions,
+  type CheckReport,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
   duration,

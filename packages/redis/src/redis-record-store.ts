@@ -1,5 +1,5 @@
-import { TermRegressedError } from "@leasehold/core";
 import {
+  TermRegressedError,
   QUORUM_SCHEMA,
   type Clock,
   type GetOptions,

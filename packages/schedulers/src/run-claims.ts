@@ -1,5 +1,6 @@
-import { ConfigurationError, type LeaseStore, type ScheduleOptions } from "@leasehold/core";
-import { checkOptions, checkSchedule, defineOptions } from "@leasehold/core/provider";
+import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import { checkOptions, defineOptions } from "@leasehold/core/provider";
+import { type ScheduleOptions, checkSchedule } from "@leasehold/core/occurrences";
 import type { RunCoordinator } from "node-cron";
 import { Ticks } from "./tick.ts";
 

@@ -1,25 +1,16 @@
+import { ConfigurationError, type ClaimedLeadership, type LeaseStore, type OccurrenceOutcome } from "@leasehold/core";
+import { type Clock, checkSignal, isStoreError, onAbort, sharedClock } from "@leasehold/core/provider";
 import {
-  ConfigurationError,
-  isLeaseholdError,
-  type ClaimedLeadership,
-  type LeaseStore,
-  type OccurrenceOutcome,
   type OccurrenceTask,
   type ScheduleOptions,
-} from "@leasehold/core";
-import {
   type CatchUp,
-  type Clock,
   checkCatchUp,
   checkScheduledAt,
   checkSchedule,
-  checkSignal,
   DEFAULT_RETENTION_MS,
   doOccurrence,
   earlierOccurrences,
-  onAbort,
-  sharedClock,
-} from "@leasehold/core/provider";
+} from "@leasehold/core/occurrences";
 
 /**
  * The rule by which missed ticks are done later. `previous` returns the time at which the tick before another was due. node-cron and
@@ -222,10 +213,6 @@ export class Ticks<Store extends LeaseStore> implements Closable {
 function throwAll(name: string, failures: readonly unknown[]): void {
   if (failures.length > 1) throw new AggregateError(failures, `${failures.length} ticks of '${name}' failed.`);
   if (failures.length > 0) throw failures[0];
-}
-
-function isStoreError(error: unknown): boolean {
-  return isLeaseholdError(error) && error.code.startsWith("STORE_");
 }
 
 /** @throws {ConfigurationError} unless the job is a function. */

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { runInNewContext } from "node:vm";
 import * as core from "@leasehold/core";
 import * as diagnostics from "@leasehold/core/diagnostics";
+import * as occurrences from "@leasehold/core/occurrences";
 import * as provider from "@leasehold/core/provider";
 import { RecordLeaseStore, RecordOccurrenceStore } from "@leasehold/core/provider";
 import { ProcessClock, type ProcessClockOptions, type SimulatedRecordService, type VirtualClock } from "@leasehold/core/testing";
@@ -13,6 +14,7 @@ const OPTIONAL = ["@nestjs/microservices", "@nestjs/websockets", "@nestjs/platfo
 const OURS: Readonly<Record<string, unknown>> = {
   "@leasehold/core": core,
   "@leasehold/core/diagnostics": diagnostics,
+  "@leasehold/core/occurrences": occurrences,
   "@leasehold/core/provider": provider,
 };
 

@@ -1,5 +1,5 @@
-import { FencedError, TermRegressedError, UnsupportedError } from "@leasehold/core";
-import { QUORUM_SCHEMA, type Fence, type Fenced, type LeaseRecord } from "@leasehold/core/provider";
+import { FencedError, UnsupportedError } from "@leasehold/core";
+import { TermRegressedError, QUORUM_SCHEMA, type Fence, type Fenced, type LeaseRecord } from "@leasehold/core/provider";
 import { numberOf, textOf, type Row } from "./schema.ts";
 
 const ABOVE_ALL_TERMS = Number.MAX_SAFE_INTEGER + 1;

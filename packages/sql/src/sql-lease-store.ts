@@ -8,8 +8,9 @@ import {
   RecordLeaseStore,
   sendRequest,
   type Fenced,
+  type CheckOptions,
+  type CheckReport,
 } from "@leasehold/core/provider";
-import type { CheckOptions, CheckReport } from "@leasehold/core";
 import type { FenceSql } from "./fence-sql.ts";
 import { MySqlDatabase } from "./mysql/mysql-database.ts";
 import {

@@ -1,19 +1,15 @@
+import { UnsupportedError, type LeaseSnapshot, type ListedElection } from "@leasehold/core";
 import {
-  UnsupportedError,
   type BreakOptions,
   type BreakOutcome,
   type CheckOptions,
   type CheckReport,
-  type LeaseSnapshot,
-  type ListedElection,
   type ListOptions,
   type ReadOptions,
   type RepairOptions,
   type RepairOutcome,
   type TransferOptions,
   type TransferOutcome,
-} from "@leasehold/core";
-import {
   cannotPause,
   checkList,
   checkName,

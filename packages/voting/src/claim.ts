@@ -1,5 +1,4 @@
-import { TermRegressedError } from "@leasehold/core";
-import { SAFETY_MARGIN, type AcquireRequest } from "@leasehold/core/provider";
+import { TermRegressedError, SAFETY_MARGIN, type AcquireRequest } from "@leasehold/core/provider";
 import type { Acknowledgement, Elect, LeaderStatus, Vote } from "./messages.ts";
 import type { Pace } from "./pace.ts";
 import { unanswered, type PollResult } from "./poll.ts";

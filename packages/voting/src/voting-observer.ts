@@ -4,9 +4,9 @@ import {
   type LeaseSnapshot,
   type LeaseStore,
   type LeaseStoreCapabilities,
-  type ReadOptions,
 } from "@leasehold/core";
 import {
+  type ReadOptions,
   systemClock,
   type Clock,
   type StoreMember,

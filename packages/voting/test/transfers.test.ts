@@ -1,7 +1,6 @@
 /** Transfers that an administrator orders, in virtual time. */
 import { expect, test } from "vitest";
-import type { TransferOutcome } from "@leasehold/core";
-import { sleep, type AcquireOutcome, type Lease } from "@leasehold/core/provider";
+import { type TransferOutcome, sleep, type AcquireOutcome, type Lease } from "@leasehold/core/provider";
 import type { VotingLeaseStore, VoterReply, Envelope, Request } from "../src/simulation.ts";
 import { Cluster } from "./cluster.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { LeaseStore } from "@leasehold/core";
-import { DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
+import { DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/occurrences";
 import { onlyAsLeader } from "@leasehold/functions";
 import { openStore, testStore, type StoreName } from "@leasehold/test-kit/stores/stores";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";

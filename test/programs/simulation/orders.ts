@@ -1,4 +1,5 @@
-import { isLeaseholdError, type BreakOptions, type LeaseSnapshot, type StoreError } from "@leasehold/core";
+import { isLeaseholdError, type LeaseSnapshot, type StoreError } from "@leasehold/core";
+import type { BreakOptions } from "@leasehold/core/provider";
 import { Line } from "./line.ts";
 import { LAST_ARRIVALS_MS } from "./network.ts";
 import { ELECTION, transferMark } from "./stores/simulated-store.ts";

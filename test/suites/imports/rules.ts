@@ -31,7 +31,12 @@ const BUILTINS_OF_CORE: Readonly<Record<string, string>> = {
 };
 
 /** The entry points of core for every package, and those for one package. */
-const ENTRY_POINTS = ["@leasehold/core", "@leasehold/core/diagnostics", "@leasehold/core/provider"];
+const ENTRY_POINTS = [
+  "@leasehold/core",
+  "@leasehold/core/diagnostics",
+  "@leasehold/core/occurrences",
+  "@leasehold/core/provider",
+];
 const MORE_ENTRY_POINTS: Readonly<Record<string, readonly string[]>> = {
   cli: ["@leasehold/fleet"],
   conformance: ["@leasehold/core/testing"],

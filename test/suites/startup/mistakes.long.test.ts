@@ -4,14 +4,8 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  Elector,
-  type ElectorOptions,
-  type LeaseholdError,
-  type LeaseStore,
-  type LogAttributes,
-  type Logger,
-} from "@leasehold/core";
+import { Elector, type ElectorOptions, type LeaseholdError, type LeaseStore, type Logger } from "@leasehold/core";
+import type { LogAttributes } from "@leasehold/core/provider";
 import { etcdMissing } from "@leasehold/test-kit/backends/etcd";
 import { mariaDbMissing } from "@leasehold/test-kit/backends/mariadb";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";

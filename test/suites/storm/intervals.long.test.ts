@@ -4,7 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { isoOf, occurrencesOf } from "@leasehold/core/provider";
+import { isoOf } from "@leasehold/core/provider";
+import { occurrencesOf } from "@leasehold/core/occurrences";
 import { SeededRandom } from "@leasehold/core/testing";
 import { LineProcess } from "@leasehold/test-kit/processes/line-process";
 import { openStore, testStore } from "@leasehold/test-kit/stores/stores";

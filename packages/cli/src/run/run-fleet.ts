@@ -75,7 +75,7 @@ function resignable(shard: Shard): { leadership: Leadership; resign: () => Promi
   const leadership = {
     ...shard,
     signal: AbortSignal.any([shard.signal, resigned.signal]),
-    ended: Promise.race([shard.ended, new Promise<Error>((resolve) => onAbort(resigned.signal, resolve))]),
+    ended: Promise.race([shard.ended, new Promise<Error>((resolve) => void onAbort(resigned.signal, resolve))]),
     publish,
   };
   return { leadership: leadership as unknown as Leadership, resign: async () => await Promise.resolve(resigned.abort(reason)) };

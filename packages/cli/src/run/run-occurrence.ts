@@ -1,5 +1,6 @@
 import { Elector, isLeaseholdError, type OccurrenceLeadership } from "@leasehold/core";
-import { systemClock, attempt, completeWhileClaimed, DEFAULT_RETENTION_MS, occurrencesOf, sleep } from "@leasehold/core/provider";
+import { systemClock, sleep } from "@leasehold/core/provider";
+import { attempt, completeWhileClaimed, DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/occurrences";
 import { EXIT } from "../exit-codes.ts";
 import { printable } from "../text.ts";
 import { commandPath } from "./command-path.ts";

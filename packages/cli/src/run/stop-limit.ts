@@ -48,5 +48,5 @@ async function giveUp({ stopped, clock, mostMs = MOST_MS, idle }: StopLimit, set
 
 async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
-  await new Promise<void>((resolve) => onAbort(signal, () => resolve()));
+  await new Promise<void>((resolve) => void onAbort(signal, () => resolve()));
 }

@@ -1,5 +1,5 @@
-import { isLeaseholdError, type Completion, type LeaseSnapshot, type LeaseStore, type ListedElection } from "@leasehold/core";
-import { DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/provider";
+import { isLeaseholdError, type LeaseSnapshot, type LeaseStore, type ListedElection } from "@leasehold/core";
+import { type Completion, DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/occurrences";
 import { CommandError } from "../command-error.ts";
 import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";

@@ -1,5 +1,5 @@
-import type { LeaseSnapshot, LeaseStore, PauseOutcome } from "@leasehold/core";
-import { isoOf } from "@leasehold/core/provider";
+import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import { type PauseOutcome, isoOf } from "@leasehold/core/provider";
 import { addOrderOptions, checkCanAsk, confirm, printResult, shown } from "../admin-command.ts";
 import { CommandError } from "../command-error.ts";
 import { electionOf } from "../election-option.ts";

@@ -1,10 +1,5 @@
-import {
-  isLeaseholdError,
-  type LeaseSnapshot,
-  type LeaseStore,
-  type RepairOutcome,
-  type TermRegressedError,
-} from "@leasehold/core";
+import { isLeaseholdError, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
+import type { RepairOutcome, TermRegressedError } from "@leasehold/core/provider";
 import { InvalidArgumentError } from "commander";
 import { addOrderOptions, checkCanAsk, confirm, printResult, shown } from "../admin-command.ts";
 import { CommandError } from "../command-error.ts";

@@ -1,5 +1,4 @@
-import { checkName } from "@leasehold/core/provider";
-import type { TransferOutcome } from "@leasehold/core";
+import { checkName, type TransferOutcome } from "@leasehold/core/provider";
 import { EXIT } from "../exit-codes.ts";
 import { CommandError } from "../command-error.ts";
 import { addOrderOptions, giveOrder, printResult, type Order } from "../admin-command.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isLeaseholdError, type LeaseStore, type TransferOutcome } from "@leasehold/core";
-import type { Lease, RenewOutcome } from "@leasehold/core/provider";
+import { isLeaseholdError, type LeaseStore } from "@leasehold/core";
+import type { TransferOutcome, Lease, RenewOutcome } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import { waitReally } from "../real-time.ts";
 import type { Scenario } from "../scenario.ts";

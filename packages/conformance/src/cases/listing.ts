@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
-import type { ListedElection, ListOptions, LeaseStore } from "@leasehold/core";
-import { isLeaseholdError } from "@leasehold/core";
+import { type ListedElection, type LeaseStore, isLeaseholdError } from "@leasehold/core";
+import type { ListOptions } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import { eventLoopTurn } from "../real-time.ts";
 import type { Scenario } from "../scenario.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { isLeaseholdError, type LeaseStore, type PauseOutcome } from "@leasehold/core";
+import { isLeaseholdError, type LeaseStore } from "@leasehold/core";
+import type { PauseOutcome } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 import type { Scenario } from "../scenario.ts";
 

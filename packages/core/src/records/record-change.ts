@@ -1,10 +1,10 @@
 import { ConfigurationError, isUnknown } from "../reporting/errors.ts";
 import type {
+  AdminCallOptions,
   RepairOptions,
   RepairOutcome,
   PauseOptions,
   PauseOutcome,
-  ResumeOptions,
   ResumeOutcome,
 } from "../store/admin-calls.ts";
 import { checkName, checkTerm, checkReason } from "../store/names.ts";
@@ -80,7 +80,7 @@ export async function pauseRecord(seen: RecordCache, election: string, options: 
   });
 }
 
-export async function resumeRecord(seen: RecordCache, election: string, options: ResumeOptions = {}): Promise<ResumeOutcome> {
+export async function resumeRecord(seen: RecordCache, election: string, options: AdminCallOptions = {}): Promise<ResumeOutcome> {
   checkName("election", election);
   return await changeRecord(seen, election, {
     operation: "resume",

@@ -22,13 +22,13 @@ import type {
   RequestLimits,
 } from "../store/lease-store.ts";
 import type {
+  AdminCallOptions,
   BreakOptions,
   BreakOutcome,
   PauseOptions,
   PauseOutcome,
   RepairOptions,
   RepairOutcome,
-  ResumeOptions,
   ResumeOutcome,
   TransferOptions,
   TransferOutcome,
@@ -180,7 +180,7 @@ export class RecordLeaseStore implements LeaseStore {
     return await pauseRecord(this.#seen, election, options);
   }
 
-  async resume(election: string, options?: ResumeOptions): Promise<ResumeOutcome> {
+  async resume(election: string, options?: AdminCallOptions): Promise<ResumeOutcome> {
     return await resumeRecord(this.#seen, election, options);
   }
 

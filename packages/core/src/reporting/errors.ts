@@ -88,6 +88,7 @@ export class ConfigurationError extends LeaseholdError {
   }
 }
 
+/** Reports whether the caller's options or its store can never work. */
 export function isMisuse(error: unknown): boolean {
   return isLeaseholdError(error, "CONFIGURATION") || isLeaseholdError(error, "UNSUPPORTED");
 }
@@ -304,6 +305,7 @@ export interface StoreErrorDetails extends LeaseholdErrorDetails {
  * - `STORE_REJECTED`: the service understood the request and refused it; the same request would fail again.
  */
 export class StoreError extends LeaseholdError {
+  declare readonly code: StoreErrorCode;
   readonly store: string;
   readonly operation: string;
   readonly retryAfterMs: number | undefined;

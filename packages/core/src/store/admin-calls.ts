@@ -32,8 +32,6 @@ export interface PauseOutcome {
   readonly sinceMs?: number | undefined;
 }
 
-export type ResumeOptions = AdminCallOptions;
-
 export interface ResumeOutcome {
   readonly resumed: boolean;
 }

@@ -1,9 +1,9 @@
 import type {
+  AdminCallOptions,
   BreakOptions,
   BreakOutcome,
   PauseOptions,
   PauseOutcome,
-  ResumeOptions,
   ResumeOutcome,
   RepairOptions,
   RepairOutcome,
@@ -145,7 +145,7 @@ export interface LeaseStore {
   pause(election: string, options: PauseOptions): Promise<PauseOutcome>;
 
   /** Lifts a pause, and changes nothing else. @throws as `pause`. */
-  resume(election: string, options?: ResumeOptions): Promise<ResumeOutcome>;
+  resume(election: string, options?: AdminCallOptions): Promise<ResumeOutcome>;
 
   /** Returns a new store for the occurrences of the schedule `election`. It remembers its observations while it is used. */
   occurrences?(election: string, options: OccurrenceOptions): OccurrenceStore;

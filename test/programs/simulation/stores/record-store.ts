@@ -1,6 +1,7 @@
 import { StoreError } from "@leasehold/core";
-import { barOf, RecordLeaseStore, RecordOccurrenceStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
+import { RecordLeaseStore, RecordOccurrenceStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
 import {
+  barOf,
   carry,
   type AcceptedWrite,
   type Network,
