@@ -1,4 +1,5 @@
 import { isLeaseholdError } from "@leasehold/core";
+import { isStoreError } from "@leasehold/core/provider";
 import { CommandError } from "./command-error.ts";
 
 /** The exit codes of the command. `run` also ends with its child's exit code. sysexits.h names the codes from 64 to 78. */
@@ -40,6 +41,6 @@ export function exitCodeOf(error: unknown): number {
     case "TERM_REGRESSED":
       return EXIT.store;
     default:
-      return error.code.startsWith("STORE_") ? EXIT.store : EXIT.leadershipEnded;
+      return isStoreError(error) ? EXIT.store : EXIT.leadershipEnded;
   }
 }

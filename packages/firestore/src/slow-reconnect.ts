@@ -33,7 +33,7 @@ export class ReconnectWarnings extends StoreWarnings {
  * minutes before it connects again after an outage. Returns `undefined` if it does neither, if its settings cannot be read, or
  * for an emulator.
  */
-export function slowReconnectWarning(firestore: Firestore): string | undefined {
+function slowReconnectWarning(firestore: Firestore): string | undefined {
   const settings = (firestore as unknown as Internals)._settings;
   if (!settings || settings.ssl === false) return undefined;
   const { grpcOptions = {} } = settings;

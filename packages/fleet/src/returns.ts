@@ -49,6 +49,6 @@ export class Returns {
 }
 
 /** Returns the rest after this many failures in a row, in milliseconds. */
-export function restAfter(fails: number): number {
+function restAfter(fails: number): number {
   return Math.min(FIRST_REST_MS * 2 ** (fails - 1), LONGEST_REST_MS);
 }

@@ -18,7 +18,7 @@ const ASKED = "function";
  * Checks a list of shards, and returns its names.
  * @throws {ConfigurationError} with the numbers.
  */
-export function namesOfShards(shards: unknown, names: FleetNames): readonly string[] {
+function namesOfShards(shards: unknown, names: FleetNames): readonly string[] {
   if (typeof shards === "number") return numbered(shards);
   if (!Array.isArray(shards)) {
     throw new ConfigurationError("shards must be a number, a list of names, or a function that returns a list of names.");

@@ -1,4 +1,5 @@
 import { isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
+import { isStoreError } from "@leasehold/core/provider";
 import type { MemberState } from "./member-state.ts";
 import type { MembershipRules } from "./roster.ts";
 
@@ -58,7 +59,7 @@ export class Absences {
     const others = this.#names.filter((name) => !kept.has(name));
     // If every missing member answers, and only its store is the reason, a retry does not help: a person has to act.
     const isMistake = others.every((name) => answers.has(name) && this.#admission.whyAbsent(name) !== undefined);
-    const failed = isLeaseholdError(cause) && cause.code.startsWith("STORE_") ? (cause.code as StoreErrorCode) : "STORE_TIMEOUT";
+    const failed = isStoreError(cause) ? cause.code : "STORE_TIMEOUT";
     const code = isMistake ? "STORE_REJECTED" : failed;
     const told = others.map((name) => `${name}: ${this.whyMissing({ answers, failures }, name)}`);
     if (others.some((name) => !answers.has(name) && isTimeout(failures.get(name)))) {

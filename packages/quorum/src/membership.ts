@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { type Clock, Journal, onAbort, sleep } from "@leasehold/core/provider";
+import { type Clock, isStoreError, Journal, onAbort, sleep } from "@leasehold/core/provider";
 import type { Proposer } from "./ballot.ts";
 import { ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
 import { NOTHING, type MemberState, type Proposal } from "./member-state.ts";
@@ -251,8 +251,8 @@ export class Membership implements MembershipRules {
     try {
       return await this.#markers.mark(name, limits);
     } catch (cause) {
-      if (!isLeaseholdError(cause) || !cause.code.startsWith("STORE_")) throw cause;
-      throw unfounded(cause.code as StoreErrorCode, [name], cause.message, cause);
+      if (!isStoreError(cause)) throw cause;
+      throw unfounded(cause.code, [name], cause.message, cause);
     }
   }
 

@@ -1,5 +1,5 @@
-import { ConfigurationError, isLeaseholdError, type StoreErrorCode } from "@leasehold/core";
-import { type Clock, instantOf, sleep, type LeaseRecord } from "@leasehold/core/provider";
+import { ConfigurationError } from "@leasehold/core";
+import { type Clock, instantOf, isStoreError, sleep, type LeaseRecord } from "@leasehold/core/provider";
 import { compareBallots, type Ballot, type Proposer } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { topOf, type Chosen } from "./chosen.ts";
@@ -175,8 +175,8 @@ export class Register {
       this.#rounds.demandMajority(reading, sent);
       return reading;
     } catch (error) {
-      if (!sent || !isLeaseholdError(error) || !error.code.startsWith("STORE_")) throw error;
-      throw this.#rounds.absences.error(error.code as StoreErrorCode, error.message, true, error);
+      if (!sent || !isStoreError(error)) throw error;
+      throw this.#rounds.absences.error(error.code, error.message, true, error);
     }
   }
 

@@ -9,7 +9,7 @@ export interface ServerDeadline {
 }
 
 /** A name that no server has, so that a write on the condition of it does nothing, and tells the time. */
-export const UNKNOWN_SERVER = "-";
+const UNKNOWN_SERVER = "-";
 
 /** The time that a server has told, and when the request for it was sent. */
 interface Told {

@@ -57,9 +57,6 @@ function withoutTransactions(store: string, table: string, engine: string): Stor
   );
 }
 
-/** A sentence about a setting of the server that may lose acknowledged writes, and its remedy. */
-export type Warning = string;
-
 /** Returns the settings of a server by name, in lower case. Each row has a name and a value. */
 export function settingsOf(rows: readonly Row[]): ReadonlyMap<string, string> {
   return new Map(

@@ -1,6 +1,5 @@
 import type { Fenced, RecordRequestOptions, RecordStore } from "@leasehold/core/provider";
 import type { FenceSql } from "./fence-sql.ts";
-import type { Warning } from "./layout.ts";
 
 /** A record store that can also guard transactions of its users. */
 export interface FencedRecordStore extends RecordStore {
@@ -20,7 +19,7 @@ export interface SqlDatabase extends FencedRecordStore {
    * Checks the unique keys of the tables. Returns a sentence for each setting of the server that may lose acknowledged writes.
    * @throws {StoreError} for a table that lacks its key or has no transactions.
    */
-  inspect(limits: RecordRequestOptions): Promise<readonly Warning[]>;
+  inspect(limits: RecordRequestOptions): Promise<readonly string[]>;
   /**
    * Runs `work` in a transaction, on a connection in the driver's own form. Commits after it, and rolls back if it throws.
    * @throws what `work` or the driver throws.

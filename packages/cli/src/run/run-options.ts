@@ -1,4 +1,4 @@
-import type { Elector, ElectorOptions, LeaseStore, Logger } from "@leasehold/core";
+import { timing, type Elector, type ElectorOptions, type LeaseStore, type Logger } from "@leasehold/core";
 
 /** The options of `run`. The command line has checked each one by itself. All durations are in milliseconds. */
 export interface RunOptions {
@@ -45,10 +45,7 @@ export function candidacyOf(options: RunOptions): Omit<ElectorOptions, "store" |
     leaseDurationMs,
     stallTimeoutMs,
     // If a process of CMD is left by then, it has survived KILL for about a lease.
-    drainTimeoutMs: graceMs + (leaseDurationMs ?? DEFAULT_LEASE_MS),
+    drainTimeoutMs: graceMs + (leaseDurationMs ?? timing().leaseDurationMs),
     logger,
   };
 }
-
-/** An elector's default for `leaseDurationMs`. */
-const DEFAULT_LEASE_MS = 15_000;

@@ -119,7 +119,7 @@ export const lifting: readonly Case[] = [
 ];
 
 /** Orders a transfer of a lease without a holder, and stops waiting for its outcome. */
-export async function askForTransfer(scene: Scenario, admin: LeaseStore, candidateId: string): Promise<void> {
+async function askForTransfer(scene: Scenario, admin: LeaseStore, candidateId: string): Promise<void> {
   const asked = new AbortController();
   const options = { transferTimeoutMs: TEN_MINUTES_MS, signal: asked.signal, ...scene.limits };
   void begin(admin.transfer(scene.election, candidateId, options));

@@ -1,9 +1,4 @@
-import { defineOptions, type OptionNames } from "../store/options.ts";
 import type { Leader } from "./leadership.ts";
-
-export const EVENT_NAMES: OptionNames<ElectorEvents> = defineOptions<ElectorEvents>()(
-  "standby startedLeading ending stoppedLeading newLeader renewed renewFailed releaseFailed overrun storeFailed listenerFailed",
-);
 
 /** The events of an elector. A listener that throws becomes a `listenerFailed` event and changes nothing else. */
 export interface ElectorEvents {

@@ -6,7 +6,7 @@ import { isoOf, holderElapsedMs, instantOf, type Clock, type Instant } from "../
 import { publishEvent, publishLook, type ElectorHandle, type Published, type PublishedEvent } from "./elector-channels.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import type { ElectorOptions } from "./elector-options.ts";
-import { lineOf } from "./event-lines.ts";
+import { EVENT_LINES } from "./event-lines.ts";
 import type { Leader } from "./leadership.ts";
 import { leaderOf } from "./observer.ts";
 import type { StoreHealth } from "./store-health.ts";
@@ -69,7 +69,7 @@ export class ElectorReporter {
     const { elector, journal } = this.#options;
     const { election, candidateId } = elector;
     const whole = { election, ...event } as ElectorEvents[Name];
-    const { level, message, warning, attributes } = lineOf(name, whole, candidateId);
+    const { level, message, warning, attributes } = EVENT_LINES[name](whole, candidateId);
     const all = { election, candidateId, event: name, ...attributes };
     if (!warning) journal.write(level, message, all);
     // A warning that each poll would repeat is written once.

@@ -21,7 +21,8 @@ import { Campaign, type CampaignOptions } from "./campaign.ts";
 import { CandidateRequests } from "./candidate-requests.ts";
 import { defaultCandidateId } from "./candidate-id.ts";
 import { healthOf, type ElectorHealth } from "./elector-health.ts";
-import { EVENT_NAMES, type ElectorEvents } from "./elector-events.ts";
+import type { ElectorEvents } from "./elector-events.ts";
+import { EVENT_LINES } from "./event-lines.ts";
 import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
 import { LeaderTerm, type LeaderTermOptions, type TaskResult } from "./leader-term.ts";
@@ -140,7 +141,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Adds a listener, and returns a function that removes it. @throws {ConfigurationError} for an unknown event. */
   on<Name extends keyof ElectorEvents>(name: Name, listener: (event: ElectorEvents[Name]) => unknown): () => void {
-    checkKnown("Elector has no event", name, EVENT_NAMES);
+    checkKnown("Elector has no event", name, EVENT_LINES);
     if (typeof listener !== "function") throw new ConfigurationError(`The listener for '${name}' is not a function.`);
     return this.#reporter.on(name, listener);
   }

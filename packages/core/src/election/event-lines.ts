@@ -14,7 +14,7 @@ export interface Line {
 
 type Lines = { readonly [Name in keyof ElectorEvents]: (event: ElectorEvents[Name], candidateId: string) => Line };
 
-const LINES: Lines = {
+export const EVENT_LINES: Lines = {
   standby: ({ election }) => ({ level: "debug", message: `Standing by in '${election}'.` }),
   startedLeading: ({ election, term }) => ({
     level: "info",
@@ -41,10 +41,6 @@ const LINES: Lines = {
   renewed: ({ election, term }) => ({ level: "debug", message: `Renewed '${election}', term ${term}.`, attributes: { term } }),
   // `StoreHealth` warns people of failing renewals and polls, so their lines are `debug`.
   renewFailed: ({ term, error }) => failureLine("debug", error, { term }),
-  storeFailed: ({ error }) =>
-    isLeaseholdError(error, "TERM_REGRESSED") || isLeaseholdError(error, "FOREIGN_RECORD")
-      ? { ...failureLine("error", error), warning: "LEASEHOLD_RECORD_UNUSABLE" }
-      : failureLine("debug", error),
   releaseFailed: ({ term, error }) => {
     const line = failureLine("warn", error, { term });
     return { ...line, message: `The lease could not be released, and runs out by itself. ${line.message}` };
@@ -55,16 +51,16 @@ const LINES: Lines = {
     attributes: { term, sinceSignalMs: Math.round(sinceSignalMs) },
     warning: "LEASEHOLD_OVERRUN",
   }),
+  storeFailed: ({ error }) =>
+    isLeaseholdError(error, "TERM_REGRESSED") || isLeaseholdError(error, "FOREIGN_RECORD")
+      ? { ...failureLine("error", error), warning: "LEASEHOLD_RECORD_UNUSABLE" }
+      : failureLine("debug", error),
   listenerFailed: ({ election, event, error }) => {
     const { code, message } = summarizeError(error);
     const text = `A listener for '${event}' of '${election}' threw, and was ignored: ${message}`;
     return { level: "error", message: text, attributes: { listensTo: event, code }, warning: "LEASEHOLD_LISTENER_FAILED" };
   },
 };
-
-export function lineOf<Name extends keyof ElectorEvents>(name: Name, event: ElectorEvents[Name], candidateId: string): Line {
-  return LINES[name](event, candidateId);
-}
 
 function failureLine(level: LogLevel, error: unknown, attributes: LogAttributes = {}): Line {
   const { code, message } = summarizeError(error);

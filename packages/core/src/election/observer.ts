@@ -9,7 +9,7 @@ import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { PollRateLimit, PollTimer } from "./poll-timer.ts";
 import { checkName } from "../store/names.ts";
-import { DEFAULT_LEASE_MS, DEFAULT_REQUEST_TIMEOUT_MS, duration } from "../store/lease-limits.ts";
+import { DEFAULT_LEASE_MS, DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_RETRY_PERIOD_MS, duration } from "../store/lease-limits.ts";
 
 export interface ObserverOptions {
   readonly store: LeaseStore;
@@ -50,7 +50,7 @@ export class Observer {
     checkName("election", options.election);
     this.#store = options.store;
     this.#election = options.election;
-    this.#retryPeriodMs = duration("retryPeriodMs", options.retryPeriodMs ?? 2_000);
+    this.#retryPeriodMs = duration("retryPeriodMs", options.retryPeriodMs ?? DEFAULT_RETRY_PERIOD_MS);
     this.#timeoutMs = duration("attemptTimeoutMs", options.attemptTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS);
     this.#clock = sharedClock(options.store, options.clock);
     this.#journal = Journal.to(options.logger);

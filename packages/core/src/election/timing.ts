@@ -1,6 +1,13 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import { MAX_TIMER_MS } from "../time/clock.ts";
-import { checkLease, DEFAULT_LEASE_MS, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "../store/lease-limits.ts";
+import {
+  checkLease,
+  DEFAULT_LEASE_MS,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  DEFAULT_RETRY_PERIOD_MS,
+  duration,
+  SAFETY_MARGIN,
+} from "../store/lease-limits.ts";
 import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 
 /** No store answers within the fractions of a shorter lease. A smaller number was probably meant as seconds. */
@@ -110,7 +117,7 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
 /** Fills in the defaults. @throws {ConfigurationError} if the durations do not fit together, with the numbers. */
 export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCapabilities): Timing {
   // Destructuring replaces only what was left out. It keeps null, which is then refused.
-  const { leaseDurationMs = DEFAULT_LEASE_MS, retryPeriodMs = 2_000 } = options;
+  const { leaseDurationMs = DEFAULT_LEASE_MS, retryPeriodMs = DEFAULT_RETRY_PERIOD_MS } = options;
   if (duration("leaseDurationMs", leaseDurationMs) < SHORTEST_LEASE_MS) {
     throw new ConfigurationError(
       `leaseDurationMs is ${leaseDurationMs}, in milliseconds; the shortest lease is ${SHORTEST_LEASE_MS}. Were ${leaseDurationMs} seconds meant? Then it is ${leaseDurationMs * 1_000}.`,

@@ -5,22 +5,22 @@ import { ELECTION_DIMENSION, isDimensionValue, metricFields } from "../reporting
 import { holderElapsedMs, instantOf, systemClock, type Clock, type Instant, type Timer } from "../time/clock.ts";
 
 /** The names of the metrics. */
-export const METRIC_NAMES: {
+export const METRIC_NAMES = {
   /** 1 while this candidate leads, else 0. */
-  readonly isLeader: "IsLeader";
+  isLeader: "IsLeader",
   /**
    * 1 while this candidate leads, or while its last poll showed a leader and is not older than a lease; else 0. If the maximum over
    * the candidates of one region is 0, no candidate of any region leads.
    */
-  readonly hasLeader: "HasLeader";
+  hasLeader: "HasLeader",
   /** 1 whenever this candidate starts to lead. The sum is the number of changes of leadership. */
-  readonly transitions: "Transitions";
+  transitions: "Transitions",
   /**
    * The longest time between two renewals since the line before, divided by `renewDeadlineMs`. At 1 the task's signal would have
    * been aborted.
    */
-  readonly renewalGapRatio: "RenewalGapRatio";
-} = { isLeader: "IsLeader", hasLeader: "HasLeader", transitions: "Transitions", renewalGapRatio: "RenewalGapRatio" };
+  renewalGapRatio: "RenewalGapRatio",
+} as const;
 
 export interface PublishMetricsOptions {
   /** Receives one line, which ends with a line feed. @defaultValue writes to standard output */

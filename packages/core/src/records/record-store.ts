@@ -139,22 +139,26 @@ export const RECORD_SCHEMA = 3;
 /** The schema of a record in a member of a quorum. It rises by its own numbers. */
 export const QUORUM_SCHEMA = 4;
 
+type Check = (field: unknown) => boolean;
+
+const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
+  schema: (field) => field === RECORD_SCHEMA,
+  term: (field) => Number.isSafeInteger(field) && (field as number) >= 0,
+  termId: (field) => field === null || isText(field),
+  candidateId: (field) => field === null || isText(field),
+  value: (field) => field === undefined || isString(field),
+  nonce: isText,
+  leaseDurationMs: isDuration,
+  renewIntervalMs: isDuration,
+  broken: (field) => field === undefined || (isString(fieldOf(field, "reason")) && isText(fieldOf(field, "id"))),
+  bars: areBars,
+  done: (field) => field === undefined || field === true,
+  history: (field) => field === undefined || isString(field),
+  quorum: (field) => field === undefined,
+};
+
 /** Every field that a lease record may have. A store that writes field by field removes each field that a record leaves out. */
-export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = [
-  "schema",
-  "term",
-  "termId",
-  "candidateId",
-  "value",
-  "nonce",
-  "leaseDurationMs",
-  "renewIntervalMs",
-  "broken",
-  "bars",
-  "done",
-  "history",
-  "quorum",
-];
+export const LEASE_RECORD_FIELDS: readonly (keyof LeaseRecord)[] = Object.keys(MAY_BE) as (keyof LeaseRecord)[];
 
 type Vacant = Pick<LeaseRecord, "term" | "nonce"> & Partial<Pick<LeaseRecord, "candidateId" | "leaseDurationMs">>;
 
@@ -180,24 +184,6 @@ export function parseLeaseRecord(data: unknown): LeaseRecord | { readonly proble
   const bad = LEASE_RECORD_FIELDS.find((name) => !MAY_BE[name](record[name]));
   return bad ? { problem: `its ${bad} is not valid` } : (data as LeaseRecord);
 }
-
-type Check = (field: unknown) => boolean;
-
-const MAY_BE: Readonly<Record<keyof LeaseRecord, Check>> = {
-  schema: (field) => field === RECORD_SCHEMA,
-  term: (field) => Number.isSafeInteger(field) && (field as number) >= 0,
-  termId: (field) => field === null || isText(field),
-  candidateId: (field) => field === null || isText(field),
-  value: (field) => field === undefined || isString(field),
-  nonce: isText,
-  leaseDurationMs: isDuration,
-  renewIntervalMs: isDuration,
-  broken: (field) => field === undefined || (isString(fieldOf(field, "reason")) && isText(fieldOf(field, "id"))),
-  bars: areBars,
-  done: (field) => field === undefined || field === true,
-  history: (field) => field === undefined || isString(field),
-  quorum: (field) => field === undefined,
-};
 
 function describeSchema(schema: unknown): string {
   if (schema === undefined) return "missing";

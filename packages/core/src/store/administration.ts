@@ -1,6 +1,6 @@
 import { sleep, type Clock } from "../time/clock.ts";
 import { ConfigurationError, isStoreError, isUnknown, PausedError } from "../reporting/errors.ts";
-import type { StoreError, StoreErrorCode } from "../reporting/errors.ts";
+import type { StoreError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { RequestLimits } from "./lease-store.ts";
 import { conflict, outcomeUnknown } from "./failed-request.ts";
@@ -160,7 +160,7 @@ export class Administration {
   }
 
   #failure(election: string, { kind }: Order, term: number | undefined, unanswered: unknown): StoreError {
-    const code = isStoreError(unanswered) ? (unanswered.code as StoreErrorCode) : "STORE_UNAVAILABLE";
+    const code = isStoreError(unanswered) ? unanswered.code : "STORE_UNAVAILABLE";
     const advice = `To try again, pass ifTerm: ${term}, which spares a successor.`;
     return outcomeUnknown(code, { store: this.#store.name, operation: kind, election }, advice, unanswered);
   }

@@ -7,6 +7,7 @@ export const SAFETY_MARGIN = 0.1;
 /** The longest delay of Node's timers, about 24 days. */
 export const MAX_LEASE_MS: number = MAX_TIMER_MS;
 export const DEFAULT_LEASE_MS = 15_000;
+export const DEFAULT_RETRY_PERIOD_MS = 2_000;
 /** For a request outside an election. */
 export const DEFAULT_REQUEST_TIMEOUT_MS = 5_000;
 

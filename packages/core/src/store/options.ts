@@ -34,7 +34,7 @@ export function checkCallOptions(whose: string, given: object, known: Readonly<R
 }
 
 /** @throws {ConfigurationError} for an unknown name. The message begins with `hasNo`. */
-export function checkKnown(hasNo: string, name: string, known: Readonly<Record<string, true>>): void {
+export function checkKnown(hasNo: string, name: string, known: object): void {
   if (Object.hasOwn(known, name)) return;
   const meant = Object.keys(known).find((one) => areAlike(one.toLowerCase(), name.toLowerCase()));
   const advice = meant === undefined ? `There are: ${Object.keys(known).join(", ")}.` : `Was '${meant}' meant?`;

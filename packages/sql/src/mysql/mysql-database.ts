@@ -1,5 +1,5 @@
 import type { Clock, RecordRequestOptions } from "@leasehold/core/provider";
-import { settingsOf, type Warning } from "../layout.ts";
+import { settingsOf } from "../layout.ts";
 import { layoutChecks, leaseTable, occurrenceTable, type Row } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { endedByWork, migrating } from "../sql-errors.ts";
@@ -68,7 +68,7 @@ export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
     );
   }
 
-  async inspect(limits: RecordRequestOptions): Promise<readonly Warning[]> {
+  async inspect(limits: RecordRequestOptions): Promise<readonly string[]> {
     const label = { store: this.name, operation: "check", election: undefined, writes: false };
     return await this.#requests.run(label, limits, async (connection) => {
       await this.#connections.checkKeys(connection);

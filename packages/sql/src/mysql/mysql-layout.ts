@@ -1,4 +1,4 @@
-import { keyedNames, type Warning } from "../layout.ts";
+import { keyedNames } from "../layout.ts";
 import type { Tables } from "../tables.ts";
 
 /**
@@ -29,8 +29,8 @@ export const SETTINGS: readonly string[] = [
 const A_DAY_MS = 86_400_000;
 
 /** Returns a warning for each of these settings by which the server may lose acknowledged writes. */
-export function mysqlWarnings(settings: ReadonlyMap<string, string>): Warning[] {
-  const warnings: Warning[] = [];
+export function mysqlWarnings(settings: ReadonlyMap<string, string>): string[] {
+  const warnings: string[] = [];
   const flush = settings.get("innodb_flush_log_at_trx_commit");
   if (flush !== undefined && flush !== "1" && flush !== "3") {
     warnings.push(`innodb_flush_log_at_trx_commit is ${flush}: a crash of the server may lose acknowledged writes. Set it to 1.`);
@@ -50,8 +50,8 @@ export function mysqlWarnings(settings: ReadonlyMap<string, string>): Warning[] 
   return warnings;
 }
 
-function semiSyncWarnings(settings: ReadonlyMap<string, string>, name: string, replica: string): Warning[] {
-  const warnings: Warning[] = [];
+function semiSyncWarnings(settings: ReadonlyMap<string, string>, name: string, replica: string): string[] {
+  const warnings: string[] = [];
   const timeoutMs = Number(settings.get(`${name}_timeout`));
   if (timeoutMs < A_DAY_MS) {
     warnings.push(

@@ -1,5 +1,5 @@
 import { StoreWarnings, wakeUps, type Clock, type RecordRequestOptions } from "@leasehold/core/provider";
-import { settingsOf, type Warning } from "../layout.ts";
+import { settingsOf } from "../layout.ts";
 import type { PostgresOptions } from "../options.ts";
 import { layoutChecks, leaseTable, occurrenceTable } from "../schema.ts";
 import { Requests } from "../requests.ts";
@@ -90,7 +90,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     }
   }
 
-  async inspect(limits: RecordRequestOptions): Promise<readonly Warning[]> {
+  async inspect(limits: RecordRequestOptions): Promise<readonly string[]> {
     const label = { store: this.name, operation: "check", election: undefined, writes: false };
     return await this.#requests.run(label, limits, async (client) => {
       await this.#connections.checkKeys(client);

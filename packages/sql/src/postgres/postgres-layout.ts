@@ -1,4 +1,3 @@
-import type { Warning } from "../layout.ts";
 import type { Tables } from "../tables.ts";
 
 /**
@@ -19,7 +18,7 @@ WHERE c.oid IN (to_regclass('${leases}'), to_regclass('${fences}'), to_regclass(
 export const SETTINGS = "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', 'full_page_writes')";
 
 /** Returns a warning for each of these settings by which the server may lose acknowledged writes. */
-export function postgresWarnings(settings: ReadonlyMap<string, string>): Warning[] {
+export function postgresWarnings(settings: ReadonlyMap<string, string>): string[] {
   return ["fsync", "full_page_writes"]
     .filter((name) => settings.get(name) === "off")
     .map(

@@ -1,5 +1,4 @@
 import { type Clock, LocalStoreWarnings, sleep, type StoreWarnings } from "@leasehold/core/provider";
-import type { Warning } from "../layout.ts";
 import { leaseTable, occurrenceTable } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating } from "../sql-errors.ts";
@@ -67,7 +66,7 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
   }
 
   /** Opens the files, which checks them. Returns no warnings, because the store makes all settings itself. */
-  async inspect(): Promise<readonly Warning[]> {
+  async inspect(): Promise<readonly string[]> {
     await this.#files.open();
     return [];
   }
