@@ -18,6 +18,7 @@ export class ActiveCall {
     if (given?.aborted) throw new AlreadyAbortedError(name, given, election);
     this.name = name;
     this.#given = given;
+    // oxlint-disable-next-line eslint/no-restricted-properties -- this object is the listener, so that no closure is made
     given?.addEventListener("abort", this, { once: true });
   }
 
