@@ -7,31 +7,31 @@ const SIZE = 4;
 
 const held: number[] = [];
 
-/** Reserves some file descriptors of this process for {@link withReserve}. */
-export function fillReserve(): void {
-  try {
-    while (held.length < SIZE) held.push(openSync("/dev/null", "r"));
-  } catch {
-    // No more descriptors are available.
-  }
-}
-
 /** Reports whether an error means a lack of descriptors or memory. Such an error says nothing about the file. */
 export function isExhausted(error: unknown): boolean {
   return EXHAUSTED.has((error as NodeJS.ErrnoException).code ?? "");
 }
 
-/** Calls `open`. If no more files can be opened, frees the reserve and calls `open` once more. */
+/**
+ * Calls `open`, and fills the reserve. If no more files can be opened, frees the reserve and calls `open` once more. So the start
+ * time of CMD, which is read at its start, fills the reserve for the searches at its end.
+ */
 export function withReserve<T>(open: () => T): T {
   try {
     return open();
   } catch (error) {
     if (!isExhausted(error) || held.length === 0) throw error;
     for (const fd of held.splice(0)) closeSync(fd);
-    try {
-      return open();
-    } finally {
-      fillReserve();
-    }
+    return open();
+  } finally {
+    fillReserve();
+  }
+}
+
+function fillReserve(): void {
+  try {
+    while (held.length < SIZE) held.push(openSync("/dev/null", "r"));
+  } catch {
+    // No more descriptors are available.
   }
 }

@@ -2,7 +2,6 @@ import { LeadershipEndedError, type Clock, sleep } from "@leasehold/core/provide
 import type { Leadership } from "@leasehold/core";
 import { Child, exitCodeOfSignal, type ChildExit, type Program } from "./child.ts";
 import { collectGarbage } from "./collect-garbage.ts";
-import { fillReserve } from "./descriptor-reserve.ts";
 import { isGone, signalGroup } from "./group.ts";
 import { GONE_CHECKS, killInstant } from "./guard-order.ts";
 import { GuardProcess } from "./guard-process.ts";
@@ -60,7 +59,6 @@ class Supervision {
 
   async run(): Promise<TermOutcome> {
     const { leadership, onRenewed, signals } = this.#options;
-    fillReserve();
     // Send orders from the first renewal on, so that a guard that starts slowly does not act on old instants.
     const forgetRenewals = onRenewed(() => void this.#order());
     try {
