@@ -13,6 +13,9 @@ import type { Writable } from "node:stream";
  * after the kill instant, and kills once the wrapper is dead or frozen. A live wrapper notices by itself that the guard does not
  * answer. The timer does nothing if the script is dead or frozen, because no order would replace it then.
  *
+ * The script waits for each timer that it ends, and the timer for its `sleep`. Otherwise each order would leave a zombie. CONT
+ * keeps this wait short even if somebody has stopped the timer.
+ *
  * `pkill -f` searches this text. The text names neither the tool nor the command, so that a pattern for these spares this
  * process.
  */
@@ -20,7 +23,12 @@ const SCRIPT = `
 trap "" HUP INT QUIT TERM
 trap 'stop; exit' USR2
 id= until=0 group= timer=
-stop() { [ -z "$timer" ] || kill -USR1 "$timer"; }
+stop() {
+  [ -n "$timer" ] || return 0
+  kill -USR1 "$timer"
+  kill -CONT "$timer"
+  wait "$timer"
+}
 end() {
   [ -z "$group" ] || kill -KILL -- "-$group"
   for again in 1 2 3 4 5; do
@@ -39,9 +47,11 @@ while read -r first second third; do
   left=$((until + 20 - \${up%.*}\${up#*.}))
   [ "$left" -gt 0 ] || left=0
   (
-    trap 'kill -KILL "$!"; exit' USR1
+    before=$!
+    trap '[ "$!" = "$before" ] || kill -KILL "$!"; wait "$!"; exit' USR1
     sleep "$((left / 100)).$((left / 10 % 10))" &
-    wait
+    wait "$!"
+    trap exit USR1
     while [ -d "/proc/$PPID" ] && ! grep -qs "^State:.[TtZX]" "/proc/$PPID/status"; do sleep 0.5; done
     grep -qs "^State:.[^TtZX]" /proc/$$/status && end
   ) &
@@ -49,8 +59,8 @@ while read -r first second third; do
 done
 [ -n "$id" ] || exit 0
 while kill -0 "$PPID" && read -r up rest </proc/uptime && [ "\${up%.*}\${up#*.}" -lt "$until" ]; do sleep 0.1; done
-stop
 end
+stop
 `;
 
 /** A shell of about 1 MB that acts if the guard is killed or frozen, and the wrapper is dead or frozen. */

@@ -185,6 +185,25 @@ test.runIf(process.platform === "linux")(
   },
 );
 
+test.runIf(process.platform === "linux")(
+  "a timer of the backup guard leaves no zombie once the next order replaces it",
+  async () => {
+    const guard = new GuardProcess(PATIENCE_MS);
+    onTestFinished(() => guard.dismiss());
+    for (const ms of [600_000, 600_000, 600_000, 300_000]) {
+      await guard.order({ ...order(), killAt: after(machineNow(), ms) });
+    }
+    await vi.waitFor(
+      async () => {
+        const timers = await childrenOf(await guards(BACKUP));
+        expect((await childrenOf(timers)).map(commandLineOf)).toEqual([expect.stringMatching(/^sleep.(300|2\d\d)\./)]);
+        expect(timers).toHaveLength(1);
+      },
+      { timeout: 60_000 },
+    );
+  },
+);
+
 /** Starts a process of the term in a group of its own, and a guard that knows of it. */
 async function guarded(killMs: number): Promise<{
   readonly guard: GuardProcess;
