@@ -1,4 +1,5 @@
 /** The files that a SQLite store opens, by the calls of Node's API. */
+import { spawnSync } from "node:child_process";
 import { link, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -13,6 +14,12 @@ import { describeDatabases, recordOf, type SqlWorld } from "./sql-world.ts";
 afterEach(() => void vi.restoreAllMocks());
 
 const { signal } = new AbortController();
+
+/** Prints the code of the error by which the check of a store fails. */
+const CHECK = `
+import { SqlLeaseStore } from "@leasehold/sql";
+const store = new SqlLeaseStore({ sqlite: process.argv[1] });
+process.stdout.write(await store.check({ election: "e" }).then(() => "no error", ({ code }) => code));`;
 
 /** Opens the file of the leases as another process does. */
 function leasesOf(world: SqlWorld): DatabaseSync {
@@ -38,6 +45,16 @@ await describeDatabases(["sqlite"], (test) => {
     await store.close();
     expect(close).toHaveBeenCalledTimes(2);
     await expect(reading).resolves.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("was closed") });
+  });
+
+  test("are written by a check, so that it fails if the disk has no room", async ({ world }) => {
+    const store = world.store();
+    await expect(store.check({ election: world.election })).resolves.toMatchObject({ warnings: [] });
+    await store.close();
+    // To a process whose files may not grow, a write fails as on a full disk.
+    const line = [process.execPath, "--conditions=@leasehold/source", "--input-type=module", "-e", CHECK, world.place];
+    const { stdout } = spawnSync("/bin/sh", ["-c", 'ulimit -f 1; exec "$@"', "sh", ...line], { cwd: import.meta.dirname });
+    expect(String(stdout)).toBe("STORE_UNAVAILABLE");
   });
 
   test("that cannot be opened stay closed, and the next call tries again", async ({ world }) => {
