@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { systemClock } from "@leasehold/core/provider";
+import { ignoresHangup } from "./run/hangup.ts";
 import { NpxWatch } from "./run/npx-watch.ts";
 import { shellStatus } from "./run/shell-process.ts";
 import { storeFromUrl, usedStoreFromUrl } from "./store-url/store-from-url.ts";
@@ -57,7 +58,10 @@ function untilStopped(): AbortSignal {
   if (stopped === undefined) {
     const controller = new AbortController();
     stopped = controller;
-    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => controller.abort());
+    const abort = (): void => controller.abort();
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, abort);
+    // Node has undone what `nohup` asked for, so HUP would end this process.
+    process.on("SIGHUP", ignoresHangup({ env: process.env, parent: process.ppid }) ? () => {} : abort);
   }
   return stopped.signal;
 }

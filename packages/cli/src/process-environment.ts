@@ -22,7 +22,7 @@ export interface ProcessEnvironment {
   readonly openUsedStore: (url: string) => Promise<LeaseStore & AsyncDisposable>;
   /** Asks a person at the terminal. Resolves with true only for the answer `yes`. Undefined without a terminal. */
   readonly ask: ((question: string) => Promise<boolean>) | undefined;
-  /** Returns a signal that aborts when the process gets INT or TERM. The process listens for these from the first call on. */
+  /** Returns a signal that aborts when the process gets INT, TERM or, unless `nohup` started it, HUP. The process listens from the first call on. */
   readonly untilStopped: () => AbortSignal;
   /** Sends TERM to this process, and says so, once the npx that started it has ended. Does nothing if npx did not start it. */
   readonly watchNpx: (tell: (line: string) => void) => Disposable;

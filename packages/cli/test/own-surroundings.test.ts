@@ -5,6 +5,9 @@ import type { Output, ProcessEnvironment } from "../src/process-environment.ts";
 
 const output = (isTerminal: boolean): Output => ({ isTerminal, write: () => {} });
 
+const hangup = vi.hoisted(() => ({ ignoresHangup: (): boolean => false }));
+vi.mock("../src/run/hangup.ts", () => hangup);
+
 let own: ProcessEnvironment;
 let ownSurroundings: (stderr: Output) => ProcessEnvironment;
 beforeEach(async () => {
@@ -13,12 +16,20 @@ beforeEach(async () => {
   own = ownSurroundings(output(false));
 });
 
-test.each(["SIGINT", "SIGTERM"] as const)("%s aborts the signal of every wait, for good", (signal) => {
+test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s aborts the signal of every wait, for good", (signal) => {
   const before = process.listenerCount(signal);
   const [first, second] = [own.untilStopped(), own.untilStopped()];
   expect([first.aborted, second.aborted, process.listenerCount(signal) - before]).toEqual([false, false, 1]);
   process.emit(signal, signal);
   expect([first.aborted, second.aborted, own.untilStopped().aborted]).toEqual([true, true, true]);
+});
+
+test("SIGHUP changes nothing under nohup, and does not end the process either", () => {
+  vi.spyOn(hangup, "ignoresHangup").mockReturnValueOnce(true);
+  const before = process.listenerCount("SIGHUP");
+  const stopped = own.untilStopped();
+  process.emit("SIGHUP", "SIGHUP");
+  expect([stopped.aborted, process.listenerCount("SIGHUP") - before]).toEqual([false, 1]);
 });
 
 test.each([
