@@ -1,5 +1,6 @@
 import type { BlobLeaseClient } from "@azure/storage-blob";
 import {
+  beginTerm,
   ForeignRecordError,
   checkTerm,
   instantOf,
@@ -16,7 +17,7 @@ import type { Orphan } from "./orphans.ts";
 import type { StoreParts } from "./parts.ts";
 import { publishedGrid } from "./published-grid.ts";
 import { encodeTerm, type TermMetadata } from "./schema.ts";
-import { barOfFree, type BlobReading, type ObservedBlob } from "./observed-blob.ts";
+import { barOfFree, pastOf, type BlobReading, type ObservedBlob } from "./observed-blob.ts";
 
 /** A term that is written under its lease. */
 interface WrittenTerm extends Pick<BlobReading, "metadata" | "etag"> {
@@ -150,18 +151,21 @@ class Acquisition {
     return { term, before, metadata, etag };
   }
 
-  #newTerm(before: BlobReading): TermMetadata {
+  #newTerm(before: ObservedBlob): TermMetadata {
     const { candidateId, value, leaseDurationMs, renewIntervalMs, reservation } = this.#request;
-    const termId = this.#parts.clock.randomUuid();
+    const { clock } = this.#parts;
+    const termId = clock.randomUuid();
     this.#termIds.push(termId);
+    const term = nextTerm(before, this.#request);
     return {
-      term: nextTerm(before, this.#request),
+      term,
       termId,
       candidateId,
       value,
       leaseDurationMs,
       grid: publishedGrid(this.#parts, this.#grantedAt.monotonicMs, renewIntervalMs),
       reservation,
+      history: beginTerm(pastOf(before), term, candidateId, clock.wallMs()),
     };
   }
 

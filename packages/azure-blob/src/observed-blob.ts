@@ -1,5 +1,5 @@
-import type { LeaseSnapshot } from "@leasehold/core";
-import { type LeaseState, type Reservation, blockerOf, type Blocker } from "@leasehold/core/provider";
+import type { LeaseSnapshot, PastTerm } from "@leasehold/core";
+import { type LeaseState, type Reservation, blockerOf, historyOf, type Blocker, type TermRecord } from "@leasehold/core/provider";
 import type { BlobProperties } from "./requests.ts";
 import type { BreakNote, OrderNote, TermMetadata } from "./schema.ts";
 
@@ -57,6 +57,7 @@ export function snapshotOf(election: string, observed: ObservedBlob, isOurs: boo
     group: reservationLeft(observed, nowMs)?.group,
   });
   const reason = orderOf(observed)?.reason;
+  const history = historyOf(pastOf(observed));
   return {
     election,
     state,
@@ -66,7 +67,23 @@ export function snapshotOf(election: string, observed: ObservedBlob, isOurs: boo
     ...(leaseDurationMs === undefined ? {} : { leaseDurationMs }),
     ...(bar ? { bar } : {}),
     ...(reason === undefined ? {} : { endingReason: reason }),
+    ...(history.length > 0 ? { history } : {}),
   };
+}
+
+/** Returns the blob's term for its history, with its end. The history is only a report: no decision depends on it. */
+export function pastOf(observed: ObservedBlob): TermRecord {
+  const { term, history, holdMs } = observed.term;
+  const isOver = isFree(observed) || holdMs !== undefined;
+  return { term, termId: isOver ? null : "", history, end: endOf(observed) };
+}
+
+/** Returns how the term ended, if it is over. A note is written only under the term's lease, and no plain release writes. */
+function endOf({ leaseState, term: { holdMs }, note, isAssumed }: ObservedBlob): PastTerm["end"] {
+  if (note) return note.transfer ? "transferred" : "broken";
+  if (holdMs !== undefined) return "released";
+  if (isAssumed || leaseState === "leased") return "unknown";
+  return leaseState === "available" ? "released" : leaseState === "expired" ? "expired" : "broken";
 }
 
 /** Returns the blocker of an acquisition, if the lease is free. The service decides that when the lease is requested. */

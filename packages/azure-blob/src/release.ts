@@ -1,5 +1,6 @@
 import {
   type Reservation,
+  endTerm,
   holderElapsedMs,
   shareLimits,
   type ReleaseOptions,
@@ -61,7 +62,9 @@ async function breakForHold(
     const reservation = await reservationLeft(parts, holding, limits).catch(() => holding.term.reservation);
     // The write is under the lease, and so succeeds only while this process holds it. It shows readers that there is no leader
     // any more. It shows the next leader that a break may still be under way.
-    await rewriteTerm(parts, "leave", holding, { value: undefined, reservation, holdMs: seconds * 1_000 }, limits);
+    const { term, history: before } = holding.term;
+    const history = endTerm({ term, termId: null, history: before }, parts.clock.wallMs());
+    await rewriteTerm(parts, "leave", holding, { value: undefined, reservation, holdMs: seconds * 1_000, history }, limits);
     reader.sawEnd(holding);
     await requests.break(holding.lease.election, holding.etag, seconds, limits);
     return "released";

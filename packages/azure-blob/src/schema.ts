@@ -18,6 +18,8 @@ export interface TermMetadata {
   readonly holdMs?: number | undefined;
   /** An order that was written while the lease was free, with the last write of this metadata. It has precedence over a note. */
   readonly order?: OrderNote | undefined;
+  /** The last terms, as text. It is left out if it does not fit. */
+  readonly history?: string | undefined;
 }
 
 /**
@@ -48,14 +50,16 @@ export type Metadata = Readonly<Record<string, string>>;
 
 const SCHEMA = "1";
 const PREFIX = "leasehold_";
+/** The most bytes of a blob's metadata, names and values: https://learn.microsoft.com/rest/api/storageservices/set-blob-metadata */
+const MAX_METADATA_BYTES = 8_192;
 
 /** The suffix of the sibling blob that contains a {@link BreakNote}. */
 export const NOTE_SUFFIX = ".note";
 
 /** Returns the metadata of a blob whose other keys are `others`. Text is percent-encoded, because headers carry only ASCII. */
 export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<string, string> {
-  const { grid, leaseDurationMs, reservation, holdMs, order } = metadata;
-  return {
+  const { grid, leaseDurationMs, reservation, holdMs, order, history } = metadata;
+  const needed = {
     ...foreignKeys(others),
     ...encode({
       schema: SCHEMA,
@@ -71,6 +75,8 @@ export function encodeTerm(metadata: TermMetadata, others: Metadata): Record<str
       ...(order ? orderFields("order", order) : {}),
     }),
   };
+  const all = { ...needed, ...encode({ history }) };
+  return Object.entries(all).flat().join("").length <= MAX_METADATA_BYTES ? all : needed;
 }
 
 /**
@@ -97,6 +103,7 @@ export function decodeTerm(metadata: Metadata, contentLength: number): TermMetad
     reservation: group === undefined || durationMs === undefined ? undefined : { group, durationMs },
     holdMs: duration(read("hold")),
     order: readOrder("order", read),
+    history: read("history"),
   };
 }
 

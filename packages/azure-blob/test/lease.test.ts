@@ -111,6 +111,31 @@ describe("a lease of a blob", () => {
       expect(lease.term).toBe(1);
     });
 
+    it("with its last terms, and how each ended, at no further request", async () => {
+      const history = async (): Promise<readonly object[] | undefined> => (await azure.run(b.store.read(ELECTION)))?.history;
+      const nameOf = { a, b } as const;
+      const lead = async (id: keyof typeof nameOf): Promise<Lease> => {
+        await azure.run(nameOf[id].store.read(ELECTION));
+        return await win(nameOf[id], { candidateId: id });
+      };
+      await azure.run(a.store.release(await lead("a"), LIMITS));
+      await lead("b");
+      await azure.clock.advance(LEASE_MS);
+      const third = await lead("a");
+      expect(await history()).toMatchObject([
+        { term: 1, candidateId: "a", end: "released" },
+        { term: 2, candidateId: "b", end: "expired" },
+        { term: 3, candidateId: "a" },
+      ]);
+      expect((await history())?.at(-1)).not.toHaveProperty("end");
+      await azure.run(a.store.release(third, { ...LIMITS, holdMs: 1_000 }));
+      expect((await history())?.at(-1)).toMatchObject({ end: "released", untilMs: azure.clock.wallMs() });
+      await azure.clock.advance(1_000);
+      await lead("b");
+      await azure.run(a.store.break(ELECTION, { reason: "stuck", immediate: true }));
+      expect((await history())?.at(-1)).toMatchObject({ term: 4, end: "broken" });
+    });
+
     it("as a foreign record if its metadata is not a lease's, and is not remembered", async () => {
       await win();
       await azure.run(b.store.read(ELECTION));

@@ -191,6 +191,7 @@ describe("the metadata of a term", () => {
     reservation: { group: "west/1", durationMs: 60_000 },
     holdMs: 3_000,
     order: { id: "1", reason: undefined, transfer: { candidateId: "b", timeoutMs: 9_000 } },
+    history: '[[7,"a",1]]',
   };
   const encoded = {
     theirs: "kept",
@@ -207,6 +208,7 @@ describe("the metadata of a term", () => {
     leasehold_order_id: "1",
     leasehold_order_to: "b",
     leasehold_order_timeout: "9000",
+    leasehold_history: "%5B%5B7%2C%22a%22%2C1%5D%5D",
   };
 
   it("is written beside the other metadata, and read again", () => {
@@ -214,6 +216,13 @@ describe("the metadata of a term", () => {
     expect(decodeTerm(encoded, 5)).toEqual({ ...full, grid: { tick: { lo: 10, hi: 13 }, intervalMs: 5_000 } });
     expect(decodeTerm({ LEASEHOLD_SCHEMA: "1", Leasehold_Term: "3" }, 0)).toMatchObject({ term: 3 });
     expect(foreignKeys(encoded)).toEqual({ theirs: "kept" });
+  });
+
+  it("has no history if it would exceed the service's limit", () => {
+    const ofBytes = (length: number): Record<string, string> => encodeTerm(full, { theirs: "x".repeat(length) });
+    const ownLength = Object.entries(encodeTerm(full, {})).flat().join("").length + "theirs".length;
+    expect(ofBytes(8_192 - ownLength)).toHaveProperty("leasehold_history");
+    expect(ofBytes(8_193 - ownLength)).not.toHaveProperty("leasehold_history");
   });
 
   it("has a mark for an empty text, and nothing for a missing one", () => {

@@ -10,7 +10,12 @@ const MOST_BYTES = 400;
 /** A term in the text. Times are in milliseconds since the Unix epoch. An entry without an end is the present term. */
 type Entry = readonly [term: number, candidateId: string, sinceMs: number, end?: PastTerm["end"], untilMs?: number | undefined];
 
-type TermRecord = Pick<LeaseRecord, "term" | "termId" | "candidateId" | "bars" | "broken" | "history">;
+/** The last term of an election, as its record shows it. */
+export interface TermRecord
+  extends Pick<LeaseRecord, "term" | "termId" | "history">, Partial<Pick<LeaseRecord, "bars" | "broken">> {
+  /** How the term ended, of a store whose record does not show it. */
+  readonly end?: PastTerm["end"];
+}
 
 /** Returns the history with a term that begins now, after the one of `found`. */
 export function beginTerm(found: TermRecord | undefined, term: number, candidateId: string, wallMs: number): string {
@@ -54,6 +59,7 @@ function ended(record: TermRecord, untilMs?: number): readonly Entry[] {
 }
 
 function endOf(record: TermRecord, untilMs: number | undefined): PastTerm["end"] {
+  if (record.end) return record.end;
   if (record.broken) return "broken";
   if (untilMs === undefined && record.termId !== null) return "expired";
   return transferTarget(record) === undefined ? "released" : "transferred";

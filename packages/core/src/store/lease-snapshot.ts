@@ -74,7 +74,7 @@ export interface PastTerm {
   readonly untilMs?: number | undefined;
   /**
    * Why the term ended; absent while it lasts. `expired`: the holder did not renew it. `broken`: an administrator did it.
-   * `unknown`: a version of Leasehold has led since that keeps no history.
+   * `unknown`: no process has seen the end, or a version of Leasehold has led since that keeps no history.
    */
   readonly end?: "released" | "transferred" | "broken" | "expired" | "unknown" | undefined;
 }
