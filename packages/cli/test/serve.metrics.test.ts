@@ -55,6 +55,9 @@ test("/metrics shows who leads, takeovers, renewals and requests", async () => {
   for (const line of [
     `leasehold_leader{election="${ELECTION}"} 1`,
     `leasehold_lease_remaining_seconds{election="${ELECTION}"} 13.4`,
+    `leasehold_term{election="${ELECTION}"} 1`,
+    `leasehold_candidates{election="${ELECTION}",state="leading"} 1`,
+    `leasehold_candidates{election="${ELECTION}",state="standby"} 0`,
     `leasehold_lease_duration_seconds{election="${ELECTION}"} 15`,
     `leasehold_transitions_total{election="${ELECTION}",reason="elected"} 1`,
     // A counter must begin at zero, otherwise Prometheus misses its first step.
@@ -71,9 +74,11 @@ test("/metrics shows who leads, takeovers, renewals and requests", async () => {
     `leasehold_leader{election="${ELECTION}"} 0`,
     `leasehold_lease_remaining_seconds{election="${ELECTION}"} 0`,
     `leasehold_transitions_total{election="${ELECTION}",reason="renew-deadline"} 1`,
+    `leasehold_candidates{election="${ELECTION}",state="standby"} 1`,
   ]) {
     expect(await text()).toContain(`${line}\n`);
   }
+  expect(await text()).not.toContain("leasehold_term");
   expect(await text()).toMatch(/outcome="STORE_UNAVAILABLE"\} \d/);
   toA.isCut = false;
   await clock.advance(60_000);

@@ -14,6 +14,7 @@ export { OVERRUN_EXIT_CODE } from "./election/elector-reporter.ts";
 export { OCCURRENCE_CHANNEL, type PublishedOccurrence } from "./occurrences/occurrence-channel.ts";
 export {
   electionMetrics,
+  endReasonOf,
   LATENESS_BOUNDS,
   REQUEST_BOUNDS,
   TAKEOVER_BOUNDS,

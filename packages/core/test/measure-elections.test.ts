@@ -9,6 +9,10 @@ import { ElectionWorld, VALID_FOR_MS } from "./election-world.ts";
 class Counted implements ElectionMeters {
   readonly all: Array<readonly [what: string, ...rest: readonly unknown[]]> = [];
 
+  known(election: string): void {
+    this.all.push(["known", election]);
+  }
+
   transition(election: string, reason: string): void {
     this.all.push(["transition", election, reason]);
   }
@@ -58,7 +62,12 @@ describe("measurements", () => {
     const run = world.candidate("a", { latencyMs: 30 }).run();
     await world.clock.advance(6_000);
 
-    expect(measurement.elections()).toEqual([{ election: ELECTION, isLeader: true, remainingMs: VALID_FOR_MS - 970 }]);
+    const candidates = { standby: 0, leading: 1, ending: 0 };
+    expect(measurement.elections()).toEqual([
+      { election: ELECTION, isLeader: true, remainingMs: VALID_FOR_MS - 970, term: 1, candidates },
+    ]);
+    expect(counted.all[0]).toEqual(["known", ELECTION]);
+    expect(counted.of("known")).toHaveLength(1);
     expect(counted.of("transition")).toEqual([[ELECTION, "elected"]]);
     expect(counted.of("renewal")).toEqual([[ELECTION, 30, "ok"]]);
     expect(counted.of("request")).toEqual([
@@ -79,11 +88,13 @@ describe("measurements", () => {
     const runs = ["a", "b"].map((id) => world.candidate(id).run());
     await world.clock.advance(1_000);
 
-    expect(measurement.elections()).toMatchObject([{ election: ELECTION, isLeader: true }]);
+    const candidates = { standby: 1, leading: 1, ending: 0 };
+    expect(measurement.elections()).toMatchObject([{ election: ELECTION, isLeader: true, term: 1, candidates }]);
     for (const { stop, settled } of runs) {
       stop();
       await world.clock.runUntil(settled);
     }
+    expect(measurement.elections()).toMatchObject([{ term: undefined, candidates: { standby: 0, leading: 0, ending: 0 } }]);
   });
 
   test("never show a leader that has thawed after its lease, because they are computed at each read", async () => {
@@ -94,7 +105,10 @@ describe("measurements", () => {
     // No timer runs during the freeze.
     world.clock.freeze(LEASE_MS);
 
-    expect(measurement.elections()).toEqual([{ election: ELECTION, isLeader: false, remainingMs: 0 }]);
+    const candidates = { standby: 0, leading: 0, ending: 1 };
+    expect(measurement.elections()).toEqual([
+      { election: ELECTION, isLeader: false, remainingMs: 0, term: undefined, candidates },
+    ]);
     run.stop();
     await world.clock.runUntil(run.settled);
     expect(counted.of("transition")).toEqual([
@@ -160,7 +174,7 @@ describe("measurements", () => {
 
     expect(counted.all.length).toBeGreaterThan(3);
     expect(new Set(counted.all.map(([, election]) => election))).toEqual(new Set(["nightly"]));
-    expect(measurement.elections()).toEqual([{ election: "nightly", isLeader: false, remainingMs: 0 }]);
+    expect(measurement.elections()).toMatchObject([{ election: "nightly", isLeader: false, remainingMs: 0 }]);
   });
 
   test("keep no elector alive, and forget collected electors", async () => {

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { EVENT_CHANNEL, type PublishedEvent } from "@leasehold/core/diagnostics";
+import { endReasonOf, EVENT_CHANNEL, type PublishedEvent } from "@leasehold/core/diagnostics";
 import { isLeaseholdError } from "@leasehold/core";
 import type { Attributes, Logger } from "@opentelemetry/api";
 
@@ -41,11 +41,12 @@ function eventOf({ name, event }: PublishedEvent): Event | undefined {
       return {
         eventName: "leasehold.ending",
         severityNumber,
-        attributes: { "leasehold.term": event.term, ...errorOf(event.reason) },
+        attributes: { "leasehold.term": event.term, "leasehold.reason": endReasonOf(event.reason), ...errorOf(event.reason) },
       };
     }
     case "stoppedLeading": {
-      const attributes = { "leasehold.term": event.term, "leasehold.released": event.released };
+      const { term, reason, released } = event;
+      const attributes = { "leasehold.term": term, "leasehold.reason": endReasonOf(reason), "leasehold.released": released };
       return { eventName: "leasehold.stopped_leading", severityNumber: INFO, attributes };
     }
     case "newLeader": {
@@ -71,10 +72,5 @@ function eventOf({ name, event }: PublishedEvent): Event | undefined {
 /** An error of other code may contain a secret in its message, so only its name is reported. */
 function errorOf(error: unknown): Attributes {
   if (!isLeaseholdError(error)) return { "error.type": error instanceof Error ? error.name : typeof error };
-  const { reason } = error as { readonly reason?: unknown };
-  return {
-    "error.type": error.code,
-    "exception.message": error.message,
-    ...(typeof reason === "string" ? { "leasehold.reason": reason } : {}),
-  };
+  return { "error.type": error.code, "exception.message": error.message };
 }

@@ -6,10 +6,8 @@ import {
   TAKEOVER_BOUNDS,
   type ElectionMeters,
 } from "@leasehold/core/diagnostics";
+import manifest from "../package.json" with { type: "json" };
 import { emitEvents } from "./events.ts";
-
-/** The name of the meter and of the logger. */
-const SCOPE = "@leasehold/opentelemetry";
 
 export interface ObserveElectionsOptions {
   /** @defaultValue the global provider's meter; set the provider before */
@@ -40,10 +38,11 @@ export interface Observation {
  * ```
  */
 export function observeElections({ meter, logger }: ObserveElectionsOptions = {}): Observation {
-  const stopMetrics = observeMetrics(meter ?? api.metrics.getMeter(SCOPE));
+  const { name, version } = manifest;
+  const stopMetrics = observeMetrics(meter ?? api.metrics.getMeter(name, version));
   // `@opentelemetry/api` has the logs API since 1.10.
   const { logs } = api as Partial<typeof api>;
-  const events = logger ?? logs?.getLogger(SCOPE);
+  const events = logger ?? logs?.getLogger(name, version);
   const stopEvents = events ? emitEvents(events) : undefined;
   return {
     stop: () => {
@@ -61,22 +60,32 @@ function observeMetrics(meter: api.Meter): () => void {
     description: "For how much longer this process may lead without another renewal.",
     unit: "s",
   });
+  const terms = meter.createObservableGauge("leasehold.term", { description: "The term in which this process leads." });
+  const candidates = meter.createObservableGauge("leasehold.candidates", {
+    description: "The candidates of this process in each state.",
+    unit: "{candidate}",
+  });
   const absent = meter.createObservableGauge("leasehold.store.members.absent", {
     description: "The servers or stores that the store is made of and that do not count at present.",
     unit: "{member}",
   });
   const measurement = electionMetrics(metersOf(meter));
   const observe: api.BatchObservableCallback = (result) => {
-    for (const { election, isLeader, remainingMs, absentMembers } of measurement.elections()) {
+    for (const { election, isLeader, remainingMs, term, candidates: counts, absentMembers } of measurement.elections()) {
       const attributes = { "leasehold.election": election };
       result.observe(leader, isLeader ? 1 : 0, attributes);
       result.observe(remaining, remainingMs / 1_000, attributes);
+      if (term !== undefined) result.observe(terms, term, attributes);
+      for (const [state, count] of Object.entries(counts)) {
+        result.observe(candidates, count, { ...attributes, "leasehold.state": state });
+      }
       if (absentMembers !== undefined) result.observe(absent, absentMembers, attributes);
     }
   };
-  meter.addBatchObservableCallback(observe, [leader, remaining, absent]);
+  const gauges = [leader, remaining, terms, candidates, absent];
+  meter.addBatchObservableCallback(observe, gauges);
   return () => {
-    meter.removeBatchObservableCallback(observe, [leader, remaining, absent]);
+    meter.removeBatchObservableCallback(observe, gauges);
     measurement.stop();
   };
 }
@@ -106,6 +115,10 @@ function metersOf(meter: api.Meter): ElectionMeters {
   ]);
   const of = (election: string, more: api.Attributes = {}): api.Attributes => ({ "leasehold.election": election, ...more });
   return {
+    known: (election) => {
+      transitions.add(0, of(election, { "leasehold.reason": "elected" }));
+      overruns.add(0, of(election));
+    },
     transition: (election, reason) => transitions.add(1, of(election, { "leasehold.reason": reason })),
     renewal: (election, durationMs, outcome) =>
       renewals.record(durationMs / 1_000, of(election, { "leasehold.outcome": outcome })),

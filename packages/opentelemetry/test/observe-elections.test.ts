@@ -13,6 +13,8 @@ import { logs, metrics } from "@opentelemetry/api";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { observeElections, type Observation } from "@leasehold/opentelemetry";
 
+/** The scope of the metrics and of the events: the package and its version. */
+const SCOPE = { name: "@leasehold/opentelemetry", version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string };
 const LEASE_MS = 15_000;
 /** The time that each request to a slow store takes. */
 const TRIP_MS = 300;
@@ -115,6 +117,14 @@ describe("metrics", () => {
     expect(await exported()).toEqual({
       "leasehold.leader": [[OF_THE_ELECTION, 1]],
       "leasehold.lease.remaining": [[OF_THE_ELECTION, 12.5]],
+      "leasehold.term": [[OF_THE_ELECTION, 1]],
+      "leasehold.candidates": [
+        [{ ...OF_THE_ELECTION, "leasehold.state": "standby" }, 0],
+        [{ ...OF_THE_ELECTION, "leasehold.state": "leading" }, 1],
+        [{ ...OF_THE_ELECTION, "leasehold.state": "ending" }, 0],
+      ],
+      // A counter begins at 0. Otherwise the increase of its first step is not seen.
+      "leasehold.overruns": [[OF_THE_ELECTION, 0]],
       "leasehold.transitions": [[{ ...OF_THE_ELECTION, "leasehold.reason": "elected" }, 1]],
       "leasehold.renewal.duration": [[{ ...OF_THE_ELECTION, "leasehold.outcome": "ok" }, 1]],
       "leasehold.store.request.duration": [
@@ -122,6 +132,7 @@ describe("metrics", () => {
         [{ "leasehold.store": "memory", "leasehold.operation": "put", "leasehold.outcome": "ok" }, 2],
       ],
     });
+    expect(figures.getMetrics()[0]?.scopeMetrics[0]?.scope).toMatchObject(SCOPE);
     await (await leadership).release();
   });
 
@@ -153,6 +164,8 @@ describe("metrics", () => {
     expect(Object.fromEntries(shown.map(({ name, unit }) => [name, unit]))).toEqual({
       "leasehold.leader": "",
       "leasehold.lease.remaining": "s",
+      "leasehold.term": "",
+      "leasehold.candidates": "{candidate}",
       "leasehold.transitions": "{transition}",
       "leasehold.overruns": "{overrun}",
       "leasehold.renewal.duration": "s",
@@ -250,7 +263,9 @@ describe("events", () => {
     expect(records.getFinishedLogRecords()[1]).toMatchObject({
       severityNumber: 9,
       attributes: { "leasehold.election": "nightly", "leasehold.candidate.id": "a", "leasehold.term": 1 },
+      instrumentationScope: SCOPE,
     });
+    expect(records.getFinishedLogRecords()[3]?.attributes).toMatchObject({ "leasehold.reason": "settled" });
   });
 
   test("warn of a lost lease, with the reason", async () => {
@@ -296,7 +311,7 @@ describe("events", () => {
     await (await leadership).release();
 
     const ending = records.getFinishedLogRecords().find(({ eventName }) => eventName === "leasehold.ending");
-    expect(ending?.attributes["error.type"]).toBe("RangeError");
+    expect(ending?.attributes).toMatchObject({ "error.type": "RangeError", "leasehold.reason": "stopped" });
     expect(JSON.stringify(ending?.attributes)).not.toContain("hunter2");
   });
 });

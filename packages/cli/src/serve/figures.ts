@@ -31,6 +31,12 @@ export class Figures implements ElectionMeters, Disposable {
     this.#measurement.stop();
   }
 
+  /** Shows these counters from 0 on. Prometheus' increase() does not see the first step of a counter that was absent before. */
+  known(election: string): void {
+    this.#transitions.of({ election, reason: "elected" });
+    this.#overruns.of({ election });
+  }
+
   transition(election: string, reason: string): void {
     this.#transitions.of({ election, reason }).value += 1;
   }
@@ -54,11 +60,6 @@ export class Figures implements ElectionMeters, Disposable {
   /** Returns all metrics as text. Computes the gauges at the call. */
   text(leases: readonly ConfiguredLease[]): string {
     const elections = this.#measurement.elections();
-    // Show these counters from 0 on. Prometheus' increase() does not see the first step of a counter that was absent before.
-    for (const { election } of leases) {
-      this.#transitions.of({ election, reason: "elected" });
-      this.#overruns.of({ election });
-    }
     const leads = ({ isLeader }: MeasuredElection): number => (isLeader ? 1 : 0);
     const perElection = (value: (election: MeasuredElection) => number) =>
       elections.map((each) => ({ labels: { election: each.election }, value: value(each) }));
@@ -69,6 +70,20 @@ export class Figures implements ElectionMeters, Disposable {
         "gauge",
         "For how much longer this process may lead without another renewal.",
         perElection(({ remainingMs }) => remainingMs / 1_000),
+      ),
+      familyText(
+        "leasehold_term",
+        "gauge",
+        "The term in which this process leads.",
+        elections.flatMap(({ election, term }) => (term === undefined ? [] : [{ labels: { election }, value: term }])),
+      ),
+      familyText(
+        "leasehold_candidates",
+        "gauge",
+        "The candidates of this process in each state.",
+        elections.flatMap(({ election, candidates }) =>
+          Object.entries(candidates).map(([state, value]) => ({ labels: { election, state }, value })),
+        ),
       ),
       familyText(
         "leasehold_store_members_absent",

@@ -10,7 +10,7 @@ import {
 } from "../election/elector-channels.ts";
 import { withoutOccurrence } from "../occurrences/occurrence.ts";
 import { OCCURRENCE_CHANNEL, type PublishedOccurrence } from "../occurrences/occurrence-channel.ts";
-import { listen, REQUEST_CHANNEL, type StoreRequest } from "../reporting/diagnostics.ts";
+import { listen, REQUEST_CHANNEL, type ElectorState, type StoreRequest } from "../reporting/diagnostics.ts";
 import { isLeaseholdError } from "../reporting/errors.ts";
 
 /** Histogram bounds, in seconds, for requests: a store takes milliseconds to seconds for them. */
@@ -22,10 +22,9 @@ export const LATENESS_BOUNDS: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 
 
 /** The receiver of metrics. Occurrences of a schedule come under the name of the schedule. */
 export interface ElectionMeters {
-  /**
-   * A candidate began to lead (`elected`), or its leadership began to end. At an end, `reason` is that of its signal's error. It
-   * is `settled` if the task ended by itself, and `stopped` for any other reason.
-   */
+  /** An elector published something for the first time. Counters of its election begin at 0 here. */
+  known?(election: string): void;
+  /** A candidate began to lead (`elected`), or its leadership began to end, for a reason of {@link endReasonOf}. */
   transition(election: string, reason: string): void;
   /** A renewal ended. `outcome` is as in {@link PublishedRenewal}. */
   renewal(election: string, durationMs: number, outcome: string): void;
@@ -45,6 +44,10 @@ export interface MeasuredElection {
   readonly isLeader: boolean;
   /** The milliseconds for which that leadership stays valid without another renewal; 0 if none leads. */
   readonly remainingMs: number;
+  /** The term in which it leads; undefined if none leads. */
+  readonly term?: number | undefined;
+  /** The number of this process's candidates in each state. An elector that does not campaign is no candidate. */
+  readonly candidates: Readonly<Record<Exclude<ElectorState, "stopped">, number>>;
   /** The number of members of the store that do not count; undefined if the store is not made of several. */
   readonly absentMembers?: number | undefined;
 }
@@ -65,6 +68,7 @@ export function electionMetrics(meters: ElectionMeters): Measurement {
     if (known) return known;
     const handle = elector.deref();
     if (handle) gone.register(handle, elector);
+    if (handle) meters.known?.(withoutOccurrence(handle.election));
     const made = new Leaderless();
     electors.add(elector);
     leaderless.set(elector, made);
@@ -80,9 +84,9 @@ export function electionMetrics(meters: ElectionMeters): Measurement {
       meters.transition(election, "elected");
       if (lastedMs !== undefined) meters.takeover(election, lastedMs);
     } else if (name === "renewed") gap.leads(monotonicMs);
-    else if (name === "ending") meters.transition(election, reasonOf(event.reason));
+    else if (name === "ending") meters.transition(election, endReasonOf(event.reason));
     else if (name === "stoppedLeading") {
-      if (event.reason === undefined) meters.transition(election, "settled");
+      if (event.reason === undefined) meters.transition(election, endReasonOf());
       if (event.released) gap.released(monotonicMs);
     } else if (name === "overrun") meters.overrun(election);
   };
@@ -108,24 +112,34 @@ export function electionMetrics(meters: ElectionMeters): Measurement {
 }
 
 function measured(electors: Iterable<WeakRef<ElectorHandle>>): MeasuredElection[] {
-  const remaining = new Map<string, number>();
-  const absent = new Map<string, number | undefined>();
+  const found = new Map<string, MeasuredElection>();
   for (const reference of electors) {
     const elector = reference.deref();
     if (!elector) continue;
     const election = withoutOccurrence(elector.election);
-    const { validForMs, members } = elector.health();
-    remaining.set(election, Math.max(remaining.get(election) ?? 0, validForMs));
-    absent.set(election, members?.filter(({ counts }) => !counts).length ?? absent.get(election));
+    const { state, validForMs, term, members } = elector.health();
+    const before = found.get(election);
+    const remainingMs = Math.max(before?.remainingMs ?? 0, validForMs);
+    const candidates = { standby: 0, leading: 0, ending: 0, ...before?.candidates };
+    if (state !== "stopped") candidates[state] += 1;
+    found.set(election, {
+      election,
+      isLeader: remainingMs > 0,
+      remainingMs,
+      term: validForMs > 0 ? term : before?.term,
+      candidates,
+      absentMembers: members?.filter(({ counts }) => !counts).length ?? before?.absentMembers,
+    });
   }
-  return [...remaining].map(([election, remainingMs]) => {
-    const absentMembers = absent.get(election);
-    const metrics = { election, isLeader: remainingMs > 0, remainingMs };
-    return absentMembers === undefined ? metrics : { ...metrics, absentMembers };
-  });
+  return [...found.values()];
 }
 
-function reasonOf(error: Error): string {
+/**
+ * Returns why a leadership ended, for an error of its `ending` event. It is the reason of a LeaseLostError or LeadershipEndedError.
+ * Without an error it is `settled`: the task ended by itself. For a reason of the caller's it is `stopped`.
+ */
+export function endReasonOf(error?: Error): string {
+  if (error === undefined) return "settled";
   const { reason } = error as { readonly reason?: unknown };
   return (isLeaseholdError(error, "LEASE_LOST") || isLeaseholdError(error, "LEADERSHIP_ENDED")) && typeof reason === "string"
     ? reason
