@@ -63,6 +63,12 @@ function isSure(command: Command, doubt: string | undefined): boolean {
   return force === true || (yes === true && doubt === undefined);
 }
 
+/** Returns the reason with the name of the user, as far as the environment knows it. */
+export function signed(reason: string, { env }: ProcessEnvironment): string {
+  const user = env["SUDO_USER"] ?? env["USER"];
+  return user ? `${reason} (${user})` : reason;
+}
+
 /** Prints a line for people and, with `--json`, the result for programs. */
 export function printResult(command: Command, environment: ProcessEnvironment, line: string, result: object): void {
   teller(environment)(line);

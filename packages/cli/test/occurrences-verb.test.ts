@@ -44,6 +44,34 @@ test("an occurrence that no host has begun is exit code 3", async () => {
   });
 });
 
+test.for(["done", "failed"])(
+  "one that is %s is open again after --reopen, with the reason and the user, and a host runs it",
+  async (key) => {
+    command.env["USER"] = "ada";
+    const reopened = await command.run("occurrences", "billing", key, "--reopen", "no mail", "--yes", "--json");
+    expect(reopened).toMatchObject({ exitCode: 0, stdout: `${JSON.stringify({ key })}\n` });
+    const shown = { key, state: "open", attempt: 1, reason: "no mail (ada)" };
+    expect(JSON.parse((await command.run("occurrences", "billing", key, "--json")).stdout)).toMatchObject([shown]);
+
+    await command.clock.advance(2_000);
+    const occurrences = occurrencesOf(command.store, "billing", 86_400_000, "this test");
+    const request = { election: `billing@${key}`, candidateId: "host-2", ...REQUEST };
+    expect(await occurrences.acquire(request)).toMatchObject({ acquired: true, lease: { term: 2 } });
+    expect(await occurrences.read(`billing@${key}`)).not.toHaveProperty("endingReason");
+  },
+);
+
+test.for([
+  [["open", "--yes"], 75, "'billing@open' is not done: there is nothing to reopen."],
+  [["running", "--yes"], 75, "'billing@running' is not done: there is nothing to reopen."],
+  [["never", "--yes"], 3, "no host has begun the occurrence 'never'"],
+  [["--yes"], 64, "--reopen needs the key of one occurrence."],
+  [["done"], 64, "nobody is here to ask; give --yes"],
+] as const)("--reopen of %j is refused", async ([args, exitCode, why]) => {
+  const refused = await command.run("occurrences", "billing", ...args, "--reopen", "no mail");
+  expect(refused).toMatchObject({ exitCode, stderr: expect.stringContaining(why) });
+});
+
 test("a store that cannot list occurrences says how to see one", async () => {
   const occurrences = occurrencesOf(command.store, "billing", 86_400_000, "this test");
   Object.assign(occurrences, { list: (prefix: string) => cannotList("memory", prefix, {}) });
@@ -61,13 +89,13 @@ test("without a key it prints a table of what the store lists", async () => {
   Object.assign(occurrences, { list });
   expect((await command.run("occurrences", "billing")).stdout).toBe(
     [
-      "KEY      STATE              ATTEMPT  HOST    AGE",
-      "done     done               1",
-      "failed   failed             1",
-      "kept     done               1",
-      "open     open               1",
-      "running  running            1        host-1  0 ms of 15 s",
-      "skipped  skipped (overlap)  1",
+      "KEY      STATE    ATTEMPT  HOST    AGE           NOTE",
+      "done     done     1",
+      "failed   failed   1                              TypeError",
+      "kept     done     1",
+      "open     open     1",
+      "running  running  1        host-1  0 ms of 15 s",
+      "skipped  skipped  1                              overlap",
       "",
     ].join("\n"),
   );

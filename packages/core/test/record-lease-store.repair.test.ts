@@ -78,7 +78,18 @@ describe("repair of a record that is there", () => {
     expect(after).not.toHaveProperty("broken");
   });
 
+  test("shows the reason until the next candidate acquires", async () => {
+    await candidate.release(await win(candidate), LIMITS);
+    await admin.repair(ELECTION, { minTerm: 2, leaseDurationMs: 1_000, reason: "restored" });
+    expect(await admin.read(ELECTION)).toMatchObject({ state: "vacant", term: 1, endingReason: "restored" });
+    await candidate.read(ELECTION);
+    await clock.advance(1_000);
+    expect(await win(candidate)).toMatchObject({ term: 2 });
+    expect(await admin.read(ELECTION)).not.toHaveProperty("endingReason");
+  });
+
   test.each([
+    ["a reason that is no text", { minTerm: 100, reason: 7 as never }],
     ["a minTerm that is not above its term", { minTerm: 1 }],
     ["a minTerm after which too few terms are left", { minTerm: Number.MAX_SAFE_INTEGER - 2 ** 32 + 1 }],
     ["a minTerm that is no whole number", { minTerm: 1.5 }],

@@ -1,5 +1,7 @@
 import { isLeaseholdError, type LeaseSnapshot, type LeaseStore, type ListedElection } from "@leasehold/core";
 import { type Completion, DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/occurrences";
+import type { Command } from "commander";
+import { confirm, printResult, shown, signed } from "../admin-command.ts";
 import { CommandError } from "../command-error.ts";
 import { addElectionOption, electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -8,6 +10,7 @@ import { ageOf, look } from "../snapshot-text.ts";
 import { addStoreOptions, openUsedStore } from "../store-option.ts";
 import { table } from "../table.ts";
 import { clipped, printable } from "../text.ts";
+import type { ProcessEnvironment } from "../process-environment.ts";
 import type { Verb } from "../verb.ts";
 
 /** One occurrence, for programs. `result`, `failure` and `skipped` are what was recorded with its end. */
@@ -19,29 +22,43 @@ interface ShownOccurrence extends Completion {
   readonly attempt: number;
   readonly holder?: string | undefined;
   readonly age: string;
+  /** Why an administrator has opened it again, until the next claim. */
+  readonly reason?: string | undefined;
 }
 
-/** Prints what was done of a schedule, what runs, and what is open again. */
+/** A claim of an occurrence that is done may no longer be renewed. So nobody needs to wait for the rest of a lease. */
+const NO_LEASE_MS = 1_000;
+
+/** Prints what was done of a schedule, what runs, and what is open again. With `--reopen` it opens one occurrence again. */
 export const verb: Verb = {
   define(command) {
     addElectionOption(addStoreOptions(command))
       .argument("[schedule]", "its name: the election of `run --occurrence` (default: LEASEHOLD_ELECTION)")
       .argument("[key]", "one occurrence: the key of `run --occurrence`, or the time at which it was due")
+      .option("--reopen <reason>", "let the next host that asks run one again that is over; the reason is recorded")
+      .option("--yes", "do not ask")
       .option("--json", "print JSON");
   },
   async act(command, environment) {
     const [name, key] = command.processedArgs as [string | undefined, string | undefined];
-    const { json } = command.opts<{ readonly json?: true }>();
+    const { json, reopen: reason } = command.opts<{ readonly json?: true; readonly reopen?: string }>();
     const schedule = electionOf(command, environment, name);
     await using store = await openUsedStore(command, environment);
     const occurrences = occurrencesOf(store, schedule, DEFAULT_RETENTION_MS, "occurrences");
     const prefix = `${schedule}@`;
+    if (reason !== undefined) {
+      if (key === undefined) throw new CommandError(EXIT.usage, "--reopen needs the key of one occurrence.");
+      const found = await oneOf(occurrences, schedule, key);
+      await reopen(occurrences, found, signed(reason, environment), command, environment);
+      printResult(command, environment, `${printable(found.election)} is open again; the next host that asks runs it.`, { key });
+      return EXIT.done;
+    }
     const found =
       key === undefined
         ? await allOf(occurrences, schedule, environment.untilStopped())
         : [await oneOf(occurrences, schedule, key)];
-    const shown = found.map((each) => occurrenceOf(each, prefix));
-    environment.stdout.write(json ? `${JSON.stringify(shown)}\n` : tableOf(shown));
+    const all = found.map((each) => occurrenceOf(each, prefix));
+    environment.stdout.write(json ? `${JSON.stringify(all)}\n` : tableOf(all));
     return EXIT.done;
   },
 };
@@ -67,6 +84,22 @@ async function oneOf(occurrences: LeaseStore, schedule: string, key: string): Pr
   );
 }
 
+/** Lets the next host that asks run an occurrence again. @throws {CommandError} if it is not done, or no answer is yes. */
+async function reopen(
+  occurrences: LeaseStore,
+  found: LeaseSnapshot,
+  reason: string,
+  command: Command,
+  environment: ProcessEnvironment,
+): Promise<void> {
+  const { election, term, bar } = found;
+  if (bar?.kind !== "done") throw new CommandError(EXIT.notElected, `'${election}' is not done: there is nothing to reopen.`);
+  environment.stderr.write(`${shown(found)}\n`);
+  await confirm(command, environment, "Let a host run it again?");
+  const { repaired } = await occurrences.repair(election, { minTerm: term + 1, leaseDurationMs: NO_LEASE_MS, reason });
+  if (!repaired) throw new CommandError(EXIT.notElected, `'${election}' runs already: nothing was changed.`);
+}
+
 function occurrenceOf(found: ListedElection, prefix: string): ShownOccurrence {
   const key = found.election.slice(prefix.length);
   if (found.state === "foreign") return { key, state: "foreign", attempt: 0, age: "" };
@@ -78,18 +111,20 @@ function occurrenceOf(found: ListedElection, prefix: string): ShownOccurrence {
   }
   if (state === "unknown") return { key, state, attempt, holder, age: ageOf(found) };
   const isOpen = state === "vacant" || state === "expired";
-  return { key, state: isOpen ? "open" : "running", attempt, holder, age: isOpen ? "" : ageOf(found) };
+  const { endingReason: reason } = found;
+  return { key, state: isOpen ? "open" : "running", attempt, holder, age: isOpen ? "" : ageOf(found), reason };
 }
 
-function tableOf(shown: readonly ShownOccurrence[]): string {
-  const rows = shown.map(({ key, state, skipped, attempt, holder = "", age }) => [
+function tableOf(all: readonly ShownOccurrence[]): string {
+  const rows = all.map(({ key, state, attempt, holder = "", age, failure, skipped, reason }) => [
     printable(key),
-    skipped === undefined ? state : `${state} (${printable(skipped)})`,
+    state,
     String(attempt),
     clipped(printable(holder)),
     age,
+    clipped(printable(failure ?? skipped ?? reason ?? "")),
   ]);
-  return table(["KEY", "STATE", "ATTEMPT", "HOST", "AGE"], rows)
+  return table(["KEY", "STATE", "ATTEMPT", "HOST", "AGE", "NOTE"], rows)
     .map((line) => `${line}\n`)
     .join("");
 }

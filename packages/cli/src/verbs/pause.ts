@@ -1,12 +1,11 @@
 import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
 import { type PauseOutcome, isoOf } from "@leasehold/core/provider";
-import { addOrderOptions, checkCanAsk, confirm, printResult, shown } from "../admin-command.ts";
+import { addOrderOptions, checkCanAsk, confirm, printResult, shown, signed } from "../admin-command.ts";
 import { CommandError } from "../command-error.ts";
 import { electionOf } from "../election-option.ts";
 import { EXIT } from "../exit-codes.ts";
 import { look } from "../snapshot-text.ts";
 import { openUsedStore } from "../store-option.ts";
-import type { ProcessEnvironment } from "../process-environment.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
@@ -52,12 +51,6 @@ export const verb: Verb = {
     return EXIT.done;
   },
 };
-
-/** Returns the reason with the name of the user, as far as the environment knows it. */
-function signed(reason: string, { env }: ProcessEnvironment): string {
-  const user = env["SUDO_USER"] ?? env["USER"];
-  return user ? `${reason} (${user})` : reason;
-}
 
 /** Breaks one term of the paused election, and returns it. Undefined if it was over by then. */
 async function endTerm(store: LeaseStore, { election, term }: LeaseSnapshot, reason: string): Promise<number | undefined> {

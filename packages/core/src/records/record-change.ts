@@ -112,6 +112,7 @@ const TERMS_LEFT = 2 ** 32;
 export async function repairRecord(seen: RecordCache, election: string, options: RepairOptions = {}): Promise<RepairOutcome> {
   checkName("election", election);
   checkTerm("minTerm", options.minTerm);
+  if (options.reason !== undefined) checkReason(options.reason, "say why the election is repaired");
   const nonces = new Set<string>();
   const before = seen.last(election)?.record;
   return await changeRecord<RepairOutcome>(seen, election, {
@@ -164,7 +165,12 @@ function vacated(
   const leaseDurationMs = options.leaseDurationMs ?? leaseToWaitMs(known);
   const candidateId = found?.candidateId ?? before?.candidateId ?? null;
   const vacant = vacantRecord({ term: minTerm - 1, candidateId, nonce, leaseDurationMs });
-  const record = { ...vacant, ...(known?.history === undefined ? {} : { history: known.history }) };
+  const { reason } = options;
+  const record: LeaseRecord = {
+    ...vacant,
+    ...(reason === undefined ? {} : { broken: { reason, id: nonce } }),
+    ...(known?.history === undefined ? {} : { history: known.history }),
+  };
   // A repair does not resume an election, because operators pause it before they restore a backup.
   return withBars(record, [...holdFor(leaseDurationMs), known && barOf(known, "pause")]);
 }

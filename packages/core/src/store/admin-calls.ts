@@ -47,6 +47,8 @@ export interface RepairOptions extends AdminCallOptions {
    * @defaultValue that of the record as this process has observed it, else 60,000
    */
   readonly leaseDurationMs?: number | undefined;
+  /** Why, for people. Readers see it as `endingReason` until the next candidate acquires. @defaultValue none */
+  readonly reason?: string | undefined;
 }
 
 /** `current` is the lease that is held; nothing was changed. */
