@@ -1,8 +1,10 @@
 import { endOfPrefix, type ListedRecord, type ListRecordsOptions, type RecordRequestOptions } from "@leasehold/core/provider";
-import { stored, textOf, type Row } from "./schema.ts";
+import { stored, textOf, type RecordTable, type Row } from "./schema.ts";
 
 /** The part of a statement that selects one page of rows by their names, and the values of its parameters. */
 export interface Page {
+  /** The column with the names, by which the page is in order. */
+  readonly column: string;
   readonly clauses: string;
   readonly values: readonly string[];
 }
@@ -11,8 +13,9 @@ export interface Page {
 const NEXT = "\u0001";
 
 /**
- * Lists the rows of the leases whose names begin with `prefix`, page by page. Names compare byte by byte, so they are one range, in
- * which each page begins after the last name of the one before.
+ * Lists the rows of a table whose names begin with `prefix`, page by page. The name is the last column of the key; `keyOf` gives
+ * the columns before it. Names compare byte by byte, so they are one range, in which each page begins after the last name of the
+ * one before.
  *
  * @param parameter returns the placeholder of the parameter with that number, from 1, in the database's own notation.
  * @param read sends the statement of one page.
@@ -20,16 +23,22 @@ const NEXT = "\u0001";
 export async function* listRows(
   prefix: string,
   { pageSize, request }: ListRecordsOptions,
+  { key, keyOf }: Pick<RecordTable, "key" | "keyOf">,
   parameter: (number: number) => string,
   read: (page: Page, options: RecordRequestOptions) => Promise<readonly Row[]>,
 ): AsyncGenerator<ListedRecord> {
+  const column = key.at(-1) ?? "";
   const end = endOfPrefix(prefix);
-  const below = end === undefined ? "" : ` AND election < ${parameter(2)}`;
-  const clauses = `WHERE election >= ${parameter(1)}${below} ORDER BY election LIMIT ${pageSize}`;
+  const bounds = end === undefined ? [] : [end];
+  const below = bounds.map(() => ` AND ${column} < ${parameter(2)}`).join("");
+  const scope = keyOf(prefix).slice(0, -1);
+  const scoped = scope.map((_, at) => ` AND ${key[at]} = ${parameter(bounds.length + 2 + at)}`).join("");
+  const clauses = `WHERE ${column} >= ${parameter(1)}${below}${scoped} ORDER BY ${column} LIMIT ${pageSize}`;
+  const nameOf = (row: Row): string => textOf(row[column]) ?? "";
   let from = prefix;
   for (;;) {
-    const values = end === undefined ? [from] : [from, end];
-    const rows = await request(async (options) => await read({ clauses, values }, options));
+    const values = [from, ...bounds, ...scope];
+    const rows = await request(async (options) => await read({ column, clauses, values }, options));
     for (const row of rows) {
       const found = stored(row);
       if (found) yield { election: nameOf(row), stored: found };
@@ -38,8 +47,4 @@ export async function* listRows(
     if (!last || rows.length < pageSize) return;
     from = nameOf(last) + NEXT;
   }
-}
-
-function nameOf(row: Row): string {
-  return textOf(row["election"]) ?? "";
 }

@@ -53,6 +53,22 @@ async function expire(world: SqlWorld, occurrence: string): Promise<void> {
 
 await describeDatabases(ALL, (test, kind) => {
   describe("an occurrence", () => {
+    test("is listed with others of its schedule, by the beginning of its name", async ({ world }) => {
+      const first = occurrencesOf(world);
+      const claim = await world.win(first, { election: TICK });
+      await first.complete(claim, LIMITS);
+      await world.win(first, { election: NEXT });
+      await world.win(occurrencesOf(world, `${world.election}-other`), { election: TICK });
+      const namesOf = async (prefix: string): Promise<readonly string[]> => {
+        const names: string[] = [];
+        for await (const { election } of occurrencesOf(world).list(prefix)) names.push(election);
+        return names;
+      };
+      expect(await namesOf("nightly@")).toEqual([TICK, NEXT]);
+      expect(await namesOf(NEXT.slice(0, -4))).toEqual([NEXT]);
+      expect(await namesOf("")).toEqual([TICK, NEXT]);
+    });
+
     test("that is done is refused to every later attempt", async ({ world }) => {
       const first = occurrencesOf(world);
       const claim = await world.win(first, { election: TICK });

@@ -91,7 +91,6 @@ export class MySqlRecordStore implements FencedRecordStore {
     showsUndurable: true,
     fleet: true,
   };
-  readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: RecordTable;
   readonly #statements: Statements;
   readonly #fence: MySqlFence;
@@ -106,7 +105,6 @@ export class MySqlRecordStore implements FencedRecordStore {
     this.#connections = connections;
     this.#requests = requests;
     this.#clock = clock;
-    if (table.fences) this.list = (prefix, options) => this.#list(prefix, options);
   }
 
   async get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
@@ -215,15 +213,15 @@ export class MySqlRecordStore implements FencedRecordStore {
     return (serverStatus & IN_TRANSACTION) !== 0;
   }
 
-  #list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
+  list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
     const numbered = (): string => "?";
-    return listRows(prefix, options, numbered, async ({ clauses, values }, limits) => {
+    return listRows(prefix, options, this.#table, numbered, async ({ column, clauses, values }, limits) => {
       return await this.#run("list", prefix, limits, async (connection) => {
         const page = `(SELECT * FROM ${this.#table.name} ${clauses}) AS l`;
         const { rows } = await this.#readLatest(
           connection,
           prefix,
-          `${selectOf(page, "TRUE")} ORDER BY l.election`,
+          `${selectOf(page, "TRUE")} ORDER BY l.${column}`,
           values.map(bytes),
         );
         // The first row shows the session, even if the page has no row.

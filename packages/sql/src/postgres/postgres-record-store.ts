@@ -53,7 +53,6 @@ export class PostgresRecordStore implements FencedRecordStore {
     showsUndurable: true,
     fleet: true,
   };
-  readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: RecordTable;
   readonly #statements: Statements;
   readonly #connections: PostgresConnections;
@@ -66,7 +65,6 @@ export class PostgresRecordStore implements FencedRecordStore {
     this.#connections = connections;
     this.#requests = requests;
     this.#clock = clock;
-    if (table.fences) this.list = (prefix, options) => this.#list(prefix, options);
   }
 
   async get(election: string, options: Omit<GetOptions, "consistent">): Promise<StoredRecord | undefined> {
@@ -148,10 +146,11 @@ export class PostgresRecordStore implements FencedRecordStore {
     return { text: this.#statements.guard, values: [...this.#table.keyOf(election), String(term), termId] };
   }
 
-  #list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
+  list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
     return listRows(
       prefix,
       options,
+      this.#table,
       (number) => `$${number}`,
       async ({ clauses, values }, limits) =>
         await this.#run("list", prefix, limits, async (client) => {

@@ -71,7 +71,6 @@ interface Statements {
 export class SqliteRecordStore implements FencedRecordStore {
   readonly name: string = "sqlite";
   readonly capabilities: RecordStoreCapabilities;
-  readonly list?: NonNullable<RecordStore["list"]>;
   readonly #table: RecordTable;
   readonly #statements: Statements;
   readonly #fence: SqliteFence;
@@ -88,7 +87,6 @@ export class SqliteRecordStore implements FencedRecordStore {
     this.#files = files;
     this.#clock = clock;
     this.#host = host;
-    if (table.fences) this.list = (prefix, options) => this.#list(prefix, options);
   }
 
   async get(election: string, { signal }: GetOptions): Promise<StoredRecord | undefined> {
@@ -150,9 +148,9 @@ export class SqliteRecordStore implements FencedRecordStore {
     );
   }
 
-  #list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
+  list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
     const numbered = (): string => "?";
-    return listRows(prefix, options, numbered, async ({ clauses, values }, { signal }) => {
+    return listRows(prefix, options, this.#table, numbered, async ({ clauses, values }, { signal }) => {
       return await this.#run("list", prefix, signal, ({ leases }) => {
         const select = withWholeIntegers(leases.prepare(`SELECT ${SHOWN} FROM ${this.#table.name} ${clauses}`));
         return select.all(this.#host.identity, this.#host.nowMs(), ...values) as readonly Row[];
