@@ -151,6 +151,8 @@ describe("a lost reply", () => {
     await expect(clock.runUntil(admin.pause(ELECTION, { reason: REASON }))).rejects.toMatchObject({
       operation: "pause",
       mayHaveBeenApplied: true,
+      // The cause, and then the advice.
+      message: expect.stringMatching(/ is unknown: .+\. Repeat it\.$/) as string,
     });
   });
 });

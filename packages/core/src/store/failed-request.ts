@@ -1,4 +1,5 @@
-import { StoreError, type StoreErrorCode } from "../reporting/errors.ts";
+import { isLeaseholdError, StoreError, type StoreErrorCode } from "../reporting/errors.ts";
+import { asSentence } from "../reporting/redact.ts";
 
 /** A request as its errors name it. */
 export interface RequestLabel {
@@ -36,7 +37,7 @@ export function conflict(store: string, election: string, operation: string): St
   return new StoreError("STORE_CONFLICT", message, { store, operation, election, mayHaveBeenApplied: false });
 }
 
-/** Returns the error of an administrator's call without a reply. `advice` says how to try again. */
+/** Returns the error of an administrator's call that may have had an effect. `advice` says how to try again. */
 export function outcomeUnknown(
   code: StoreErrorCode,
   label: { readonly store: string; readonly operation: string; readonly election: string },
@@ -44,7 +45,8 @@ export function outcomeUnknown(
   cause: unknown,
 ): StoreError {
   const { store, operation, election } = label;
-  const message = `${store}: the outcome of the ${operation} of '${election}' is unknown, because no reply came. ${advice}`;
+  const why = isLeaseholdError(cause) ? `: ${asSentence(cause.message)}` : ", because no reply came.";
+  const message = `${store}: the outcome of the ${operation} of '${election}' is unknown${why} ${advice}`;
   return new StoreError(code, message, { ...label, mayHaveBeenApplied: true, cause });
 }
 
