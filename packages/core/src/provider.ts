@@ -43,6 +43,7 @@ export {
   type StoreUrlContext,
 } from "./store/store-url.ts";
 export { membersText, type StoreMember } from "./store/store-members.ts";
+export { barOf, withBars } from "./records/bars.ts";
 export { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
 export * from "./records/record-store.ts";

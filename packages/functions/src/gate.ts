@@ -8,7 +8,6 @@ import {
 } from "@leasehold/core";
 import { type Clock, type OccurrenceStore, sharedClock } from "@leasehold/core/provider";
 import {
-  type Completion,
   type LeadershipOf,
   type NotRun,
   checkWhenDue,

@@ -1,13 +1,11 @@
-import type {
-  CheckOptions,
-  CheckReport,
-  LeaseStoreCapabilities,
-  PauseOptions,
-  PauseOutcome,
-  TransferOptions,
-  TransferOutcome,
-} from "@leasehold/core";
+import type { LeaseStoreCapabilities } from "@leasehold/core";
 import {
+  type CheckOptions,
+  type CheckReport,
+  type PauseOptions,
+  type PauseOutcome,
+  type TransferOptions,
+  type TransferOutcome,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
   RecordLeaseStore,

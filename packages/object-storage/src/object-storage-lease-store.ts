@@ -1,6 +1,8 @@
-import type { CheckOptions, CheckReport, Leadership } from "@leasehold/core";
+import type { Leadership } from "@leasehold/core";
 import { StoreError } from "@leasehold/core";
 import {
+  type CheckOptions,
+  type CheckReport,
   checkName,
   DEFAULT_REQUEST_TIMEOUT_MS,
   duration,

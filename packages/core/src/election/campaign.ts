@@ -32,7 +32,7 @@ export class Campaign {
   #isNew = false;
   #polled: Polled | undefined;
   #turn: PlaceInOrder | undefined;
-  /** True if it is this candidate's turn, and the next read has to show that nobody else has acquired. That read is sent at once. */
+  /** True if it is this candidate's turn. The next read is sent at once, and shows whether another candidate has acquired. */
   #confirms = false;
   /** The instant at which the last poll was sent, by the monotonic clock. */
   #sentMs = -Infinity;

@@ -9,7 +9,6 @@ import {
   type PutOptions,
   type PutOutcome,
   type RecordRequestOptions,
-  type RecordStore,
   type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";

@@ -9,7 +9,6 @@ import type {
   PutOptions,
   PutOutcome,
   RecordRequestOptions,
-  RecordStore,
   RecordStoreCapabilities,
   StoredRecord,
 } from "@leasehold/core/provider";
