@@ -8,7 +8,6 @@ import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { allEnded } from "./peers/all-ended.ts";
 import { measureAcquisitions, type Acquisitions } from "./peers/acquisitions.ts";
 import { CONTENDER_NAMES, contenderOf, type ContenderName } from "./peers/contenders.ts";
-import { measureCrowd, type Crowd } from "./peers/crowds.ts";
 import { playFaults, type CrewReport } from "./peers/episodes.ts";
 import { LEASE_MS, type Measured, type Report } from "./peers/measured.ts";
 import { pageOf } from "./peers/page.ts";
@@ -25,8 +24,6 @@ import { summarize } from "./statistics.ts";
 const REPEATS = 3;
 /** The time between the starts of two crews, because loading an SDK needs a processor. */
 const STAGGER_MS = 1_500;
-/** How many of the processes with many elections run at a time. */
-const CROWDS_AT_A_TIME = 2;
 
 export const peers: Section = {
   name: "peers",
@@ -34,7 +31,7 @@ export const peers: Section = {
   meaning:
     "Every process asks its library each 5 ms whether it leads. Two leaders are two processes that run and believe so. With " +
     "LEASEHOLD_WRITE_DOCS=1 the figures become docs/benchmark.md and its picture.",
-  takesS: 640,
+  takesS: 480,
   async measure() {
     const measured = await measureAll();
     if (process.env["LEASEHOLD_WRITE_DOCS"] === "1") await write(measured);
@@ -71,19 +68,10 @@ async function measureAll(): Promise<Measured> {
     }),
   );
   const after = loadavg()[0]!;
-  const crowds = new Map<ContenderName, Crowd>();
-  const waiting = [...present];
-  const next = async (): Promise<void> => {
-    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-      crowds.set(name, await measureCrowd(name, portOf(name), LEASE_MS));
-    }
-  };
-  await allEnded(Array.from({ length: CROWDS_AT_A_TIME }, next));
 
   const report = (name: ContenderName): Report => ({
     acquisitions: acquisitions.get(name)!,
     crews: crews.filter(([of]) => of === name).map(([, crew]) => crew),
-    crowd: crowds.get(name)!,
   });
   return {
     date: new Date().toISOString().slice(0, 10),

@@ -1,4 +1,3 @@
-import type { HeldServiceName } from "../held-services.ts";
 import type { ServiceName } from "./services.ts";
 
 /** A library for leader election on one service. */
@@ -8,8 +7,6 @@ export interface Contender {
   readonly service: ServiceName;
   /** The packages whose versions are printed with the results. */
   readonly packages: readonly string[];
-  /** The service whose SDK it uses. The SDK is also measured without the library. */
-  readonly sdk?: HeldServiceName;
   readonly load: () => Promise<Adapter>;
 }
 

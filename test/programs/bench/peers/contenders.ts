@@ -10,14 +10,12 @@ export const CONTENDERS = {
     title: "Leasehold on DynamoDB",
     service: "dynamodb",
     packages: ["@aws-sdk/client-dynamodb"],
-    sdk: "DynamoDB",
     load: () => ours("dynamodb", (host) => `http://${host}`),
   },
   "leasehold-azure": {
     title: "Leasehold on Azure",
     service: "azure",
     packages: ["@azure/storage-blob"],
-    sdk: "Azure",
     load: () => ours("azure", (host) => `http://${host}`),
   },
   "leasehold-postgres": {

@@ -1,6 +1,5 @@
 import type { Acquisitions } from "./acquisitions.ts";
 import type { ContenderName } from "./contenders.ts";
-import type { Crowd } from "./crowds.ts";
 import type { CrewReport } from "./episodes.ts";
 
 /** One run of all measurements, as `measured.json` stores it. */
@@ -27,7 +26,6 @@ export interface Machine {
 export interface Report {
   readonly acquisitions: Acquisitions;
   readonly crews: readonly CrewReport[];
-  readonly crowd: Crowd;
 }
 
 /** The same lease for all libraries, because Azure has no shorter one. */

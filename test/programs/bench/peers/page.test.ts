@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { CONTENDER_NAMES } from "./contenders.ts";
 import type { Measured } from "./measured.ts";
-import type { Crowd } from "./crowds.ts";
 import { cellOf, ROWS, type Row } from "./rows.ts";
 import { pageOf } from "./page.ts";
 import { pictureOf } from "./picture.ts";
@@ -27,35 +26,6 @@ describe("docs/benchmark.md and its picture", () => {
   test("have a figure in every cell of what was measured", () => {
     for (const each of ROWS.filter(({ samples }) => samples(report).length > 0))
       expect(cellOf(each, report), each.measure).not.toBe("");
-  });
-
-  test("compare with an SDK alone where that was measured, and have no row for it where it was not", () => {
-    const { cpuMsPerRequest, heapPerElection, rssPerElection } = report.crowd;
-    const bare = {
-      cpuPerRenewal: (cpuMsPerRequest * 1_000) / 1.25,
-      heapPerLease: heapPerElection - 7 * 1_024,
-      rssPerLease: rssPerElection - 33 * 1_024,
-      allHeldMs: 1,
-      renewals: 1,
-      lost: 0,
-    };
-    const rowsOf = (bareOf: (name: string) => Crowd["bare"]): string[][] => {
-      const contenders = Object.entries(measured.contenders).map(([name, { crowd, ...others }]) => {
-        const { bare: _, ...own } = crowd;
-        const beside = bareOf(name);
-        return [name, { ...others, crowd: { ...own, ...(beside ? { bare: beside } : {}) } }];
-      });
-      const lines = pageOf({ ...measured, contenders: Object.fromEntries(contenders) as Measured["contenders"] }).split("\n");
-      const cells = lines.filter((line) => line.startsWith("| 1,000")).map((line) => line.split("|").map((cell) => cell.trim()));
-      return cells.filter(([, , unit]) => unit?.endsWith("the SDK alone")).map((each) => each.slice(2, 5));
-    };
-
-    expect(rowsOf(() => undefined)).toEqual([]);
-    expect(rowsOf((name) => (name === "leasehold-dynamodb" ? bare : undefined))).toEqual([
-      ["KB each beyond the SDK alone", "**33**", ""],
-      ["KB each beyond the SDK alone", "**7**", ""],
-      ["× the SDK alone", "**1.25**", ""],
-    ]);
   });
 });
 

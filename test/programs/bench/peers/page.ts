@@ -33,9 +33,8 @@ export function pageOf(measured: Measured): string {
     "## All figures",
     "`median [worst]`; the best of each row is **bold**.",
     tableOf(columns),
-    ...(columns.some(({ report }) => report.crowd.bare) ? [wrap(BARE)] : []),
     wrap(
-      `Ratios (\`×\`, leases, shares) hold on other machines too. Seconds come from leases and intervals of polling. Milliseconds, CPU and memory are this machine's, with emulators on it. "Never" means not within ${short(AWAY_S)} s, or ${2 * (LEASE_MS / 1_000)} s for an outage.`,
+      `Ratios (\`×\`, leases, shares) hold on other machines too. Seconds come from leases and intervals of polling. "Never" means not within ${short(AWAY_S)} s, or ${2 * (LEASE_MS / 1_000)} s for an outage.`,
     ),
     "## Where a peer is better",
     better(columns),
@@ -53,11 +52,7 @@ export function pageOf(measured: Measured): string {
   ].join("\n\n")}\n`;
 }
 
-const BUSY =
-  "- **The machine was busy before this run began.** Takeovers came late for that, and the figures of a thousand elections are not reliable.";
-
-const BARE =
-  "`the SDK alone` renews as many leases as often, by the same requests and nothing else, in a process of its own, right after ours.";
+const BUSY = "- **The machine was busy before this run began.** Takeovers came late for that.";
 
 const BELIEFS = [
   "- **Leasehold**: `elector.isLeader`. Defaults.",
@@ -66,6 +61,7 @@ const BELIEFS = [
   "- **redlock 4**: `lock.expiration` in the future. It is extended three times in a lease.",
   "- **redlock 5**: the signal of `using`. By hand it is like version 4.",
   "- Redis is one server without persistence. Failovers of it and fencing are not measured. Of the peers, only dynamodb-lock-client has a token.",
+  "- Memory and CPU are not measured any more. On 2026-11-24 each of a thousand elections in one process took 126 to 227 KB with Leasehold, 27 with redlock 4, 28 with etcd3, 188 with dynamodb-lock-client and 218 with redlock 5.",
 ]
   .map((line) => wrap(line, "  "))
   .join("\n");

@@ -1,7 +1,5 @@
 import { short } from "../table.ts";
 import { summarize } from "../statistics.ts";
-import { ELECTIONS, type Crowd } from "./crowds.ts";
-import type { HeldReport } from "../held-process.ts";
 import { AWAY_LEASES, FAULT_NAMES, FAULTS, type Episode, type FaultName } from "./faults.ts";
 import { LEASE_MS, type Report } from "./measured.ts";
 
@@ -19,7 +17,6 @@ export interface Row {
   readonly never?: string;
 }
 
-const KB = 1_024;
 /** A shorter overlap cannot be detected, because candidates ask every 5 ms. */
 const OVERLAP_S = 0.005;
 
@@ -27,11 +24,6 @@ const ofFault = (fault: FaultName, figure: (episode: Episode) => number | undefi
   return ({ crews }) => crews.map(({ episodes }) => figure(episodes[fault]));
 };
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1_000);
-
-/** Returns samples only if the service's SDK was measured alone too. */
-const besideSdk = (figure: (crowd: Crowd, bare: HeldReport) => number): Row["samples"] => {
-  return ({ crowd }) => (crowd.bare ? [figure(crowd, crowd.bare)] : []);
-};
 
 export const ROWS: readonly Row[] = [
   { measure: "acquire, a new election", unit: "× one write", isRatio: true, samples: (of) => of.acquisitions.fresh },
@@ -86,28 +78,6 @@ export const ROWS: readonly Row[] = [
     unit: "s",
     samples: ofFault("outage", ({ takeoverMs }) => seconds(takeoverMs)),
     never: "nobody",
-  },
-  { measure: "1,000 elections: until all lead", unit: "s", samples: (of) => [seconds(of.crowd.allLeadMs)], never: "not in 60" },
-  { measure: "1,000 elections: without a leader after that", unit: "elections", samples: (of) => [ELECTIONS - of.crowd.leading] },
-  { measure: "1,000 elections: resident memory", unit: "KB each", samples: (of) => [of.crowd.rssPerElection / KB] },
-  { measure: "1,000 elections: heap", unit: "KB each", samples: (of) => [of.crowd.heapPerElection / KB] },
-  { measure: "1,000 elections: CPU", unit: "% of a processor", samples: (of) => [of.crowd.cpuShare * 100] },
-  { measure: "1,000 elections: CPU of a request", unit: "ms", samples: (of) => [of.crowd.cpuMsPerRequest] },
-  {
-    measure: "1,000 elections: resident memory",
-    unit: "KB each beyond the SDK alone",
-    samples: besideSdk((crowd, bare) => (crowd.rssPerElection - bare.rssPerLease) / KB),
-  },
-  {
-    measure: "1,000 elections: heap",
-    unit: "KB each beyond the SDK alone",
-    samples: besideSdk((crowd, bare) => (crowd.heapPerElection - bare.heapPerLease) / KB),
-  },
-  {
-    measure: "1,000 elections: CPU of a request",
-    unit: "× the SDK alone",
-    isRatio: true,
-    samples: besideSdk((crowd, bare) => (crowd.cpuMsPerRequest * 1_000) / bare.cpuPerRenewal),
   },
 ];
 

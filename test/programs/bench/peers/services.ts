@@ -34,7 +34,7 @@ export const SERVICES: Readonly<Record<ServiceName, Service>> = {
   dynamodb: {
     missing: () => Promise.resolve(undefined),
     async start() {
-      // Not moto, which the kit uses for its transactions: a thousand elections are too many for it.
+      // Not moto: nothing here needs its transactions.
       const dynalite = await startDynalite();
       const client = dynamoDbAt(new URL(dynalite.url).host);
       await new DynamoDBLeaseStore({ client, tableName: "leases" }).createTable();
