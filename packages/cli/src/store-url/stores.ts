@@ -13,9 +13,9 @@ export const STORES: readonly StorePackage[] = [
   store("dynamodb", { dynamodb: "dynamodb://TABLE?region=eu-west-1" }),
   store("firestore", { firestore: "firestore://PROJECT/COLLECTION" }),
   store("etcd", { etcd: "etcd://HOST,HOST,HOST?prefix=/services/", etcds: "etcds://HOST?ca=/etc/etcd/ca.pem" }),
-  store("kubernetes", { kubernetes: "kubernetes://NAMESPACE" }, ["yaml"]),
+  store("kubernetes", { kubernetes: "kubernetes://default" }, ["yaml"]),
   store("redis", { redis: "redis://HOST", rediss: "rediss://HOST" }, ["ioredis"]),
-  store("object-storage", { s3: "s3://BUCKET/PREFIX", gs: "gs://BUCKET/PREFIX" }),
+  store("object-storage", { s3: "s3://acme-leases/billing", gs: "gs://acme-leases/billing" }),
   store("sql", {
     sqlite: "sqlite:///var/lib/app/app.db",
     postgres: "postgres://host/db",
