@@ -57,7 +57,7 @@ export function checkedOptions(options: ObjectStorageLeaseStoreOptions): Checked
 function serviceOf(client: unknown, bucket: string): ObjectService {
   if (isS3Client(client)) {
     checkRetries(client);
-    return new S3Service(bucket, async () => ({ client, sdk: await import("@aws-sdk/client-s3"), isOwn: false }));
+    return new S3Service(bucket, async () => ({ client, sdk: await s3Sdk(), isOwn: false }));
   }
   if (isGcsClient(client)) return new GcsService(bucket, () => Promise.resolve(client));
   throw new ConfigurationError("client is neither an S3Client of @aws-sdk/client-s3 nor a Storage of @google-cloud/storage.");
@@ -116,7 +116,7 @@ function ofUrl(text: string, { bucket: otherBucket, prefix: otherPrefix }: Objec
 
 function ownS3(bucket: string, region: string | undefined, endpoint: string | undefined): ObjectService {
   return new S3Service(bucket, async () => {
-    const sdk = await import("@aws-sdk/client-s3");
+    const sdk = await s3Sdk();
     // Services other than AWS may not know the checksums that the SDK adds by default, nor buckets as hosts.
     const elsewhere = {
       forcePathStyle: true,
@@ -134,7 +134,18 @@ function ownS3(bucket: string, region: string | undefined, endpoint: string | un
 
 function ownGcs(bucket: string, apiEndpoint: string | undefined): ObjectService {
   return new GcsService(bucket, async () => {
-    const { Storage } = await import("@google-cloud/storage");
+    const { Storage } = await installed("@google-cloud/storage", import("@google-cloud/storage"));
     return new Storage(apiEndpoint === undefined ? {} : { apiEndpoint }) as never;
+  });
+}
+
+async function s3Sdk(): Promise<typeof import("@aws-sdk/client-s3")> {
+  return await installed("@aws-sdk/client-s3", import("@aws-sdk/client-s3"));
+}
+
+/** @throws {ConfigurationError} if the package cannot be loaded. */
+async function installed<T>(name: string, loading: Promise<T>): Promise<T> {
+  return await loading.catch((cause: unknown) => {
+    throw new ConfigurationError(`The package ${name} cannot be loaded. Install it: npm install ${name}.`, { cause });
   });
 }

@@ -25,8 +25,10 @@ function withKey(storage: Storage): Storage {
 export function documentBeside(store: ObjectStorageLeaseStore, url: string, name: string): GuardedDocument {
   const key = `documents/${name}`;
   const read = async (): Promise<string> => {
-    const reply = await fetch(`${url}/${BUCKET}/${key}`, { headers: { authorization: "any" } });
-    return reply.ok ? (await reply.text()).replace(UNIQUE_LINE, "") : "";
+    const reply = await fetch(new URL(`/${BUCKET}/${key}`, url), { headers: { authorization: "any" } });
+    if (reply.status === 404 && (await reply.text()).includes("NoSuchKey")) return "";
+    if (!reply.ok) throw new Error(`The document was not read: HTTP ${reply.status}.`);
+    return (await reply.text()).replace(UNIQUE_LINE, "");
   };
   const write = async (leadership: Leadership, content: string): Promise<void> => {
     await store.fencedPut(leadership, key, content);
