@@ -1,38 +1,46 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { SqlLeaseStore } from "@leasehold/sql";
 import { Client } from "pg";
-import { leadOn, type Rivals } from "./candidate.ts";
+import type { Adapter } from "../bench/peers/contender.ts";
 
 const AGAIN_MS = 100;
 
-export const rivals: Rivals = {
-  async theirs(url) {
-    const client = new Client(url);
+/** A session's lock in PostgreSQL. It has no lease: it lasts as long as the session. */
+export const advisoryLock: Adapter = {
+  async connect(host) {
+    const client = new Client(urlOf(host));
     let leads = false;
     client.on("error", () => {
       leads = false;
     });
     await client.connect();
-    while (!leads) {
-      const { rows } = await client.query<{ won: boolean }>("SELECT pg_try_advisory_lock(42) AS won");
-      leads = rows[0]?.won === true;
-      if (!leads) await delay(AGAIN_MS);
-    }
-    return { leads: () => leads, close: () => client.end() };
-  },
-  async ours(url) {
-    const store = new SqlLeaseStore({ postgres: url });
-    await store.migrate();
-    return await leadOn(store, () => store.close());
+    return {
+      campaign(_election, changed) {
+        const lead = async (): Promise<void> => {
+          while (!leads) {
+            const { rows } = await client.query<{ won: boolean }>("SELECT pg_try_advisory_lock(42) AS won");
+            leads = rows[0]?.won === true;
+            if (!leads) await delay(AGAIN_MS);
+          }
+          changed();
+        };
+        void lead();
+        return { leads: () => leads, stop: () => Promise.resolve() };
+      },
+      close: () => client.end(),
+    };
   },
 };
 
 /** Ends every session of the server but its own. */
-export async function endSessions(url: string): Promise<void> {
-  const admin = new Client(url);
+export async function endSessions(host: string): Promise<void> {
+  const admin = new Client(urlOf(host));
   await admin.connect();
   await admin.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
   );
   await admin.end();
+}
+
+function urlOf(host: string): string {
+  return `postgresql://postgres@${host}/postgres`;
 }

@@ -1,9 +1,7 @@
-import { startDynalite } from "@leasehold/test-kit/backends/dynalite";
-import { postgresMissing, startPostgres } from "@leasehold/test-kit/backends/postgres";
-import { redisMissing, startRedis } from "@leasehold/test-kit/backends/redis";
+import { setTimeout as delay } from "node:timers/promises";
+import { SERVICES, type ServiceName } from "../bench/peers/services.ts";
 import { endSessions } from "./advisory-lock.ts";
-import { createTables } from "./dynamodb-lock-client.ts";
-import { leadersAtOnce } from "./frozen-holder.ts";
+import { LEASE_MS, leadersAtOnce, type Side } from "./frozen-holder.ts";
 import { runsByNodeCron } from "./node-cron.ts";
 import { runsByShedLock } from "./shedlock.ts";
 
@@ -18,48 +16,38 @@ export interface Break {
   readonly play: () => Promise<{ readonly theirs: number; readonly ours: number }>;
 }
 
-const nothing = (): Promise<undefined> => Promise.resolve(undefined);
-
 /** Each lock of the site's page "Coming from other locks" that runs here, by its name. */
 export const BREAKS: Readonly<Record<string, Break>> = {
   pg_try_advisory_lock: {
+    ...frozen("postgres", "advisory-lock", "leasehold-postgres", endSessions),
     how: "the server ends the holder's connection, as a failover or a pooler does, while the holder computes",
-    counts: "leaders at once",
-    missing: postgresMissing,
-    async play() {
-      await using server = await startPostgres();
-      return await leadersAtOnce("advisory-lock", server.url, endSessions);
-    },
   },
-  redlock: {
-    how: "the holder's event loop stands still until its rival leads",
-    counts: "leaders at once",
-    missing: redisMissing,
-    async play() {
-      await using server = await startRedis();
-      return await leadersAtOnce("redlock", `redis://127.0.0.1:${server.port}`);
-    },
-  },
-  "dynamodb-lock-client": {
-    how: "the holder's event loop stands still until its rival leads",
-    counts: "leaders at once",
-    missing: nothing,
-    async play() {
-      await using service = await startDynalite();
-      await createTables(service.url);
-      return await leadersAtOnce("dynamodb-lock-client", service.url);
-    },
-  },
-  shedlock: {
-    how: "one of two nodes has a clock that is two minutes behind; lockAtLeastFor is one minute, by the database's time",
-    counts: "runs of one tick",
-    missing: nothing,
-    play: runsByShedLock,
-  },
-  "node-cron": {
-    how: "two hosts have the same schedule",
-    counts: "runs of one tick",
-    missing: nothing,
-    play: runsByNodeCron,
-  },
+  // redlock counts a lock from the first of its tries. A rival that had waited for the lock would lose it at once.
+  redlock: frozen("redis", "redlock-5", "leasehold-redis", () => delay(LEASE_MS)),
+  "dynamodb-lock-client": frozen("dynamodb", "dynamodb-lock-client", "leasehold-dynamodb"),
+  etcd3: frozen("etcd", "etcd3", "leasehold-etcd"),
+  shedlock: ticks(
+    "one of two nodes has a clock that is two minutes behind; lockAtLeastFor is one minute, by the database's time",
+    runsByShedLock,
+  ),
+  "node-cron": ticks("two hosts have the same schedule", runsByNodeCron),
 };
+
+/** @param meanwhile is done to the service once the holder stands still. */
+function frozen(service: ServiceName, theirs: Side, ours: Side, meanwhile?: (host: string) => Promise<void>): Break {
+  const { missing, start } = SERVICES[service];
+  return {
+    how: "the holder's event loop stands still until its rival leads",
+    counts: "leaders at once",
+    missing,
+    async play() {
+      await using running = await start();
+      const host = `127.0.0.1:${running.port}`;
+      return { theirs: await leadersAtOnce(theirs, host, meanwhile), ours: await leadersAtOnce(ours, host, meanwhile) };
+    },
+  };
+}
+
+function ticks(how: string, play: Break["play"]): Break {
+  return { how, counts: "runs of one tick", missing: () => Promise.resolve(undefined), play };
+}

@@ -27,7 +27,9 @@ const documents = [
 const snippetFiles = [
   ...(await readdir(snippetFolder)).map((name) => new URL(name, snippetFolder)),
   new URL("decorated/schedulers-nestjs.ts", import.meta.url),
-  ...["advisory-lock", "redlock", "dynamodb-lock-client"].map((name) => new URL(`test/programs/coming-from/${name}.ts`, root)),
+  ...["coming-from/advisory-lock", "bench/peers/redlock-5", "bench/peers/dynamodb-lock-client", "bench/peers/etcd3"].map(
+    (name) => new URL(`test/programs/${name}.ts`, root),
+  ),
   ...(await Array.fromAsync(glob("infra/*/test/readme-snippets.ts", { cwd: fileURLToPath(root) }))).map(
     (file) => new URL(file, root),
   ),
