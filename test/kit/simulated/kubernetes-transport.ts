@@ -56,7 +56,7 @@ export function simulatedTransport(way: KubernetesWay): {
       if ("status" in begun) throw failureOf(begun.status, begun.body);
       const end = (): void => {
         begun.leave();
-        events.end();
+        events.end(signal.reason);
         stands.reject(signal.reason);
       };
       if (signal.aborted) end();
@@ -75,20 +75,24 @@ class Events {
   readonly #waiting: WatchEvent[] = [];
   #wake = Promise.withResolvers<void>();
   #isOver = false;
+  #failure: unknown;
 
   push(event: WatchEvent): void {
     this.#waiting.push(structuredClone(event));
     this.#wake.resolve();
   }
 
-  end(): void {
+  /** @param failure what the reader gets instead of an end. */
+  end(failure?: unknown): void {
     this.#isOver = true;
+    this.#failure ??= failure;
     this.#wake.resolve();
   }
 
   async *read(): AsyncGenerator<Json, void, undefined> {
     for (;;) {
       for (let event = this.#waiting.shift(); event; event = this.#waiting.shift()) yield { ...event };
+      if (this.#failure !== undefined) throw this.#failure;
       if (this.#isOver) return;
       this.#wake = Promise.withResolvers();
       await this.#wake.promise;
