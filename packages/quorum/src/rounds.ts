@@ -132,30 +132,42 @@ export class Rounds {
 
   /**
    * Makes all members of a read promise a ballot above every other. Returns `undefined` if one of them refuses, or if too few
-   * promise; the caller then starts over. A promising member counts by the state that it had before. Some members count only beside
-   * others, which may have become silent.
+   * promise; the caller then starts over. A promising member counts by the state that it had before. Some members count only
+   * because all answer. Then all have to promise, because one that is silent may accept another proposal. Members that have
+   * forgotten promise after all others have: by its promise such a member passes for one that remembers.
    */
-  async prepare({ kept }: MemberReplies, limits: CallLimits): Promise<Prepared | undefined> {
+  async prepare({ kept, answers }: MemberReplies, limits: CallLimits): Promise<Prepared | undefined> {
     const round = this.#requests.roundAbove(kept, this.#proposer.lastRound);
     this.#proposer.lastRound = round;
     const ballot = { round, proposer: this.#proposer.id };
     this.#begin(ballot);
     const seen = this.#requests.known();
-    const requests = this.#requests.all(
-      (link) => {
-        const present = kept.get(link.member.name) as MemberState;
-        return this.#requests.write(link, { ...present, promised: ballot, seen }, present, false, limits);
-      },
-      [...kept.keys()],
-    );
-    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
-    limits.signal.throwIfAborted();
-    // Only a silent member counts as absent. A member that refuses has another state by now, which may be newer than all others.
-    const isRefused = [...failures.values()].includes(REFUSED);
-    const before = new Map([...kept].filter(([name]) => answers.has(name)));
-    const counting = this.#admission.counting(before, before, true);
-    const promised = new Map([...answers].filter(([name]) => counting.has(name)));
-    return isRefused || promised.size < this.#majority ? undefined : { ballot, kept: promised };
+    const top = topOf(kept)?.proposal;
+    const [first, others] = [new Map<string, MemberState>(), new Map<string, MemberState>()];
+    for (const [name, state] of answers) {
+      if (kept.has(name) && this.#requests.sessions.get(name)?.isBehind(state) === false) first.set(name, state);
+      else if (!top || this.#admission.mayTakeBack(name, top)) others.set(name, state);
+    }
+    const promised = new Map<string, MemberState>();
+    const isMissing = (name: string): boolean => (first.has(name) || others.has(name)) && !promised.has(name);
+    const present = (states: ReadonlyMap<string, MemberState>) => new Map([...states].filter(([name]) => !isMissing(name)));
+    for (const asked of [first, others]) {
+      const promise = (link: MemberSession): Promise<MemberState> => {
+        const before = asked.get(link.member.name) as MemberState;
+        return this.#requests.write(link, { ...before, promised: ballot, seen }, before, false, limits);
+      };
+      const requests = this.#requests.all(promise, [...asked.keys()]);
+      const gathered = await gather(this.#clock, requests, limits.memberMs, () => false);
+      limits.signal.throwIfAborted();
+      // Only a silent member counts as absent. A member that refuses has another state by now, which may be newer than all others.
+      if ([...gathered.failures.values()].includes(REFUSED)) return undefined;
+      for (const [name, state] of gathered.answers) promised.set(name, state);
+      const counting = this.#admission.counting(present(kept), present(answers), true);
+      const counted = new Map([...promised].filter(([name]) => counting.has(name)));
+      if (counted.size >= this.#majority) return { ballot, kept: counted };
+      if (promised.size < first.size || this.#admission.counting(kept, answers, true).size < this.#majority) return undefined;
+    }
+    return undefined;
   }
 
   /** Gets a proposal accepted without a prepare, under the ballot that the last accept also promised. */

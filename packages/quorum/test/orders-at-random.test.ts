@@ -14,6 +14,12 @@ test("terms rise, leases do not overlap, acknowledged writes stay, broken terms 
   for (const [what, times] of Object.entries(total)) expect(times, what).toBeGreaterThan(SEEDS / 10);
 });
 
+test("a quorum goes on if all members answer, although one has forgotten its first roster and one has promised a lost round", async () => {
+  const { violation } = await playQuorum(8_400_034);
+
+  expect(violation).toBeUndefined();
+});
+
 test("a run that loses messages does not lose those of an election's first write, which needs all five emptied members", async () => {
   const { violation } = await playQuorum(2_307);
 
