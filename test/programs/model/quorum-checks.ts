@@ -110,7 +110,7 @@ const FEW = ["LAST_BALLOT=6", "LAST_ROSTER_BALLOT=5"];
 /** Two processes with different stores begin a quorum, by rounds of which one may be too few to be chosen. */
 const TWO_BEGIN = ["LAST_ROSTER_BALLOT=5", "LAST_ROSTER=2", "FOUNDING", "REPLACED", "NO_ELECTION", NO_LATE];
 /** Two processes begin a quorum while one member forgets. */
-const ONE_FORGETS = ["LAST_ROSTER_BALLOT=5", "LAST_ROSTER=2", "FOUNDING", "NO_ELECTION", NO_LATE, FORGETS];
+const ONE_FORGETS = ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "NO_ELECTION", NO_LATE, FORGETS];
 const TAKEN_IN = ["another list of members is taken over", "a store is to be taken in", "a store is taken back"];
 
 /** The list of the members. */

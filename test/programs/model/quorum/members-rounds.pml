@@ -128,7 +128,7 @@ c_code {
   static void beginRound(int me, int record, int asked, int hearing) {
     struct Process *p = &now.process[me];
     struct Round *round = &p->on[record];
-    int i, chosen, top, write, ballot, counting, promising, newest = 0;
+    int i, chosen, top, write, ballot, counting, first, others, missing, promising, newest = 0;
     struct Kept before[MEMBERS];
     closeRound(me, record);
     for (i = 0; i < MEMBERS; i++) if (asked >> i & 1) {
@@ -171,9 +171,22 @@ c_code {
     p->lastBallot[record] = ballot;
     round->ballot = ballot;
     round->roster = p->roster;
-    /* What the promising members kept before decides whether they count. */
-    promising = countingOf(me, record, counting & hearing, counting & hearing, 1);
-    for (i = 0; i < MEMBERS; i++) if (counting >> i & 1) {
+    /*
+     * A promising member counts by the state that it had before. Members that have forgotten promise after all others have, and
+     * only if the round needs all members.
+     */
+    first = counting & rememberingOf(me, record, counting);
+    others = 0;
+    for (i = 0; i < MEMBERS; i++)
+      if (asked & ~first & 1 << i && (write == 0 || mayTakeBack(me, record, i, write))) others |= 1 << i;
+    missing = (first | others) & ~(first & hearing);
+    promising = countingOf(me, record, counting & ~missing, asked & ~missing, 1);
+    if (bits(promising) >= MAJORITY || first & ~hearing || bits(countingOf(me, record, counting, asked, 1)) < MAJORITY) others = 0;
+    else {
+      missing = others & ~hearing;
+      promising = countingOf(me, record, counting & ~missing, asked & ~missing, 1);
+    }
+    for (i = 0; i < MEMBERS; i++) if ((first | others) & 1 << i) {
       struct Kept after = *keptAt(me, record, i);
       before[i] = after;
       after.promised = ballot;
@@ -182,7 +195,7 @@ c_code {
       if (hearing >> i & 1) *keptAt(me, record, i) = after;
       else leaveLate(me, record, storeOf(me, i), &before[i], &after);
     }
-    for (i = 0; i < MEMBERS; i++) if (counting & hearing & 1 << i) learn(me, record, i, keptAt(me, record, i));
+    for (i = 0; i < MEMBERS; i++) if ((first | others) & hearing & 1 << i) learn(me, record, i, keptAt(me, record, i));
     round->seen = p->known;
   #ifdef PROMISE_COUNTS
     thisBallot = ballot;
