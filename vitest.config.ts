@@ -38,6 +38,8 @@ export function testProject(name: string, folder: string, isLong: boolean, maxCo
       // Files that follow one another in a worker share what they have loaded: an SDK takes longer to load than many a file to run.
       isolate: false,
       maxConcurrency,
+      // A module in the cache may import the versions of another folder.
+      fsModuleCache: DRIVERS === undefined,
       // Tests make stores fail all the time, of which Leasehold warns; those that want to see it hear the event.
       execArgv: ["--disable-warning=LeaseholdWarning"],
       testTimeout: 300_000,

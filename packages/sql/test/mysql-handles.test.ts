@@ -15,3 +15,8 @@ test("a pool of mariadb with callbacks is refused", () => {
   expect(() => poolOrUrl(pool)).toThrow(/This is a pool of mariadb\/callback/);
   pool.end(() => undefined);
 });
+
+test("a pool of an old mariadb is refused, and not taken for one of mysql2", () => {
+  const pool = { getConnection: () => undefined, query: () => undefined, taskQueueSize: () => 0, end: () => undefined };
+  expect(() => poolOrUrl(pool)).toThrow(/This is a pool of a mariadb before 3\.2/);
+});

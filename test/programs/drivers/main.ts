@@ -8,18 +8,23 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** The versions with which the table of packages/sql/README.md begins. better-sqlite3 has prebuilt binaries in its package since 13. */
+/**
+ * The versions with which the table of packages/sql/README.md begins. better-sqlite3 has prebuilt binaries in its package since 13. The
+ * ORMs find `pg` and `mysql2` beside them.
+ */
 const OLDEST = [
   "postgres@3.4.0",
-  "@electric-sql/pglite@0.2.0",
+  "@electric-sql/pglite@0.3.0",
   "@neondatabase/serverless@1.0.0",
-  "mariadb@3.0.0",
+  "mariadb@3.2.0",
   "better-sqlite3@13.0.0",
   "libsql@0.4.0",
   "drizzle-orm@0.36.0",
   "knex@2.0.0",
   "kysely@0.27.0",
   "typeorm@0.3.0",
+  "pg@8.23.1",
+  "mysql2@3.24.5",
 ];
 const PRISMA = ["prisma@7.10.0", "@prisma/client@7.10.0", "@prisma/adapter-pg@7.10.0"];
 

@@ -34,11 +34,15 @@ function withPromises<T extends object>(either: T): T {
 
 /** Returns a sentence that says what a handle is, and what it lacks. Empty if it is none of these. */
 function objectionTo(given: unknown): string {
-  const { query, beginTransaction, connect, getConnection, add, of, end } = (given ?? {}) as Readonly<Record<string, unknown>>;
+  const { query, beginTransaction, connect, getConnection, add, of, end, taskQueueSize, importFile } = (given ?? {}) as Readonly<
+    Record<string, unknown>
+  >;
   if (typeof getConnection === "function" && typeof add === "function" && typeof of === "function")
     return "This is a PoolCluster, whose connections may be of several databases: give the store the pool of one.";
   if (isMariaDbPool(given) && typeof end === "function" && end.length > 0)
     return "This is a pool of mariadb/callback: give the store a pool of mariadb itself, which has promises.";
+  if (typeof taskQueueSize === "function" && typeof importFile !== "function")
+    return "This is a pool of a mariadb before 3.2, which closes no connection without killing its statement: update mariadb.";
   if (typeof beginTransaction === "function") return "This is a single connection: give the store a pool.";
   if (typeof query === "function" && typeof connect === "function")
     return "This is a handle of PostgreSQL: use the option postgres.";
