@@ -69,6 +69,22 @@ await describeDatabases(["sqlite"], (test) => {
     await expect(world.win(store)).resolves.toMatchObject({ term: 2 });
   });
 
+  test("an abort by the caller during a wait for a lock is its own reason, unchanged", async ({ world }) => {
+    const application = applicationOf(world);
+    application.exec("BEGIN");
+    const stop = new AbortController();
+    let tries = 0;
+    const exec = (sql: string): void => {
+      tries += 1;
+      if (tries === 3) stop.abort();
+      application.exec(sql);
+    };
+    const store = world.store({ exec, prepare: application.prepare.bind(application) });
+    const reason = await failureOf(store.read(world.election, { signal: stop.signal }));
+    expect(reason).toBe(stop.signal.reason);
+    expect(reason).toMatchObject({ name: "AbortError" });
+  });
+
   test("a handle that is read-only acquires nothing, and says so", async ({ world }) => {
     const lease = await world.win(world.store());
     await world.store().break(world.election, { reason: "r", immediate: true });

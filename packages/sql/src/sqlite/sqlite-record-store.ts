@@ -1,4 +1,4 @@
-import { UnsupportedError } from "@leasehold/core";
+import { isLeaseholdError, UnsupportedError } from "@leasehold/core";
 import {
   type Clock,
   IMPOSSIBLE_VERSION,
@@ -218,9 +218,10 @@ function statementsOf({ name, key, retentionMs }: RecordTable): Statements {
   };
 }
 
-/** Adds to the error's message the application's own transaction, or the processes that have locked the files. */
+/** Adds to a time-out's message the application's own transaction, or the processes that have locked the files. */
 function nameBlocker(error: unknown, path: string | undefined, cause: unknown): void {
-  if (!(error instanceof Error)) return;
+  // The reason of a caller's own abort stays as it is. The message of a DOMException cannot even be changed.
+  if (!isLeaseholdError(error, "STORE_TIMEOUT")) return;
   if (cause instanceof OwnTransactionError) error.message += ` ${cause.message}`;
   else if (path !== undefined) error.message += lockOwners(path) || lockOwners(`${path}${LEASE_FILE_SUFFIX}`);
 }
