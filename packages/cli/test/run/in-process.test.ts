@@ -5,6 +5,7 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector, oncePerOccurrence, type HeldLeadership } from "@leasehold/core";
+import { systemClock } from "@leasehold/core/provider";
 import { processState } from "@leasehold/test-kit/processes/process-state";
 import { signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -19,6 +20,9 @@ const WAITING = "echo up > $0/up; while :; do sleep 0.05; done";
 const LEASE_MS = 15_000;
 /** The lease of a term that the test loses anyway. A stall that loses it earlier does no harm. */
 const SHORT_LEASE_MS = 3_000;
+
+/** The longest wait for a store at a stop. */
+const STORE_MS = 4_000;
 
 /** Only Linux finds processes that have left a group. */
 const onLinux = process.platform === "linux";
@@ -456,6 +460,18 @@ describe("run --occurrence", () => {
     while (mute.mock.calls.length === 0) await delay(10);
     here.signal("SIGTERM");
     expect(await ended).toBe(expected);
+  });
+
+  test("does not end before its command, even if that takes longer to end than a store may take at a stop", async () => {
+    const { setTimer } = systemClock;
+    const timers = vi.spyOn(systemClock, "setTimer");
+    timers.mockImplementation((callback, ms) => setTimer(callback, ms === STORE_MS ? 0 : ms));
+    onTestFinished(() => timers.mockRestore());
+    const ended = here.runOnce("k", `trap "sleep 0.5; echo ended > $0/ended; exit 6" TERM; ${WAITING}`);
+    await here.wrote("up");
+    here.signal("SIGTERM");
+    await ended;
+    expect(here.read("ended")).toBe("ended\n");
   });
 
   test("is an error in a broken store, and no command is started", async () => {
