@@ -27,6 +27,8 @@ test("status prints the members and the shards, and ends with 3 while a shard ha
   void one.stop();
   await command.clock.advance(60_000);
   expect(await command.run("fleet", "status", "orders")).toMatchObject({ exitCode: 3 });
+  const refusal = expect.stringContaining("no member holds the shard '1' of 'orders'.") as string;
+  expect(await command.run("fleet", "release", "orders", "1", "--yes")).toMatchObject({ exitCode: 3, stderr: refusal });
 });
 
 test.for([
