@@ -76,7 +76,7 @@ function makeCard(election) {
   for (const name of ["Term", "Lease", "Value", "Last change", "This candidate", "Store"]) {
     rows[name] = { term: make("dt", { parent: list, text: name }), text: make("dd", { parent: list }) };
   }
-  make("h3", { parent: article, text: "Terms seen since this process started" });
+  make("h3", { parent: article, text: "The last terms" });
   const strip = make("ol", { parent: article, className: "strip" });
   const told = make("p", { parent: article, className: "told" });
   elections.append(article);

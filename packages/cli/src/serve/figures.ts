@@ -7,7 +7,7 @@ import {
   type StoreRequest,
 } from "@leasehold/core/diagnostics";
 import { Histogram } from "./histogram.ts";
-import { Family, familyText, histogramText } from "./metric-family.ts";
+import { Family, familyText, histogramText, type Labels, type Sample } from "./metric-family.ts";
 
 /** The lease of an election, as configured in this process. */
 export interface ConfiguredLease {
@@ -60,22 +60,22 @@ export class Figures implements ElectionMeters, Disposable {
   /** Returns all metrics as text. Computes the gauges at the call. */
   text(leases: readonly ConfiguredLease[]): string {
     const elections = this.#measurement.elections();
-    const leads = ({ isLeader }: MeasuredElection): number => (isLeader ? 1 : 0);
-    const perElection = (value: (election: MeasuredElection) => number) =>
-      elections.map((each) => ({ labels: { election: each.election }, value: value(each) }));
+    const gauge = (name: string, help: string, valueOf: (election: MeasuredElection) => number | undefined): string => {
+      const samples = elections.map((each) => ({ labels: { election: each.election }, value: valueOf(each) }));
+      return familyText(name, "gauge", help, samples.filter(hasValue));
+    };
     return [
-      familyText("leasehold_leader", "gauge", "1 where this process leads the election.", perElection(leads)),
-      familyText(
+      gauge("leasehold_leader", "1 where this process leads the election.", ({ isLeader }) => Number(isLeader)),
+      gauge(
         "leasehold_lease_remaining_seconds",
-        "gauge",
         "For how much longer this process may lead without another renewal.",
-        perElection(({ remainingMs }) => remainingMs / 1_000),
+        ({ remainingMs }) => remainingMs / 1_000,
       ),
-      familyText(
-        "leasehold_term",
-        "gauge",
-        "The term in which this process leads.",
-        elections.flatMap(({ election, term }) => (term === undefined ? [] : [{ labels: { election }, value: term }])),
+      gauge("leasehold_term", "The term in which this process leads.", ({ term }) => term),
+      gauge(
+        "leasehold_store_members_absent",
+        "The servers or stores that the store is made of and that do not count at present.",
+        ({ absentMembers }) => absentMembers,
       ),
       familyText(
         "leasehold_candidates",
@@ -83,14 +83,6 @@ export class Figures implements ElectionMeters, Disposable {
         "The candidates of this process in each state.",
         elections.flatMap(({ election, candidates }) =>
           Object.entries(candidates).map(([state, value]) => ({ labels: { election, state }, value })),
-        ),
-      ),
-      familyText(
-        "leasehold_store_members_absent",
-        "gauge",
-        "The servers or stores that the store is made of and that do not count at present.",
-        elections.flatMap(({ election, absentMembers }) =>
-          absentMembers === undefined ? [] : [{ labels: { election }, value: absentMembers }],
         ),
       ),
       familyText(
@@ -111,4 +103,8 @@ export class Figures implements ElectionMeters, Disposable {
       histogramText("leasehold_store_request_duration_seconds", "How long requests to the store took.", this.#requests),
     ].join("");
   }
+}
+
+function hasValue(sample: { readonly labels: Labels; readonly value: number | undefined }): sample is Sample {
+  return sample.value !== undefined;
 }
