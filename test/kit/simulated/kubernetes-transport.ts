@@ -75,7 +75,7 @@ class Events {
   readonly #waiting: WatchEvent[] = [];
   #wake = Promise.withResolvers<void>();
   #isOver = false;
-  #failure: unknown;
+  #failure: Error | undefined;
 
   push(event: WatchEvent): void {
     this.#waiting.push(structuredClone(event));
@@ -83,7 +83,7 @@ class Events {
   }
 
   /** @param failure what the reader gets instead of an end. */
-  end(failure?: unknown): void {
+  end(failure?: Error): void {
     this.#isOver = true;
     this.#failure ??= failure;
     this.#wake.resolve();

@@ -7,7 +7,7 @@ import {
   type StoreRequest,
 } from "@leasehold/core/diagnostics";
 import { Histogram } from "./histogram.ts";
-import { Family, familyText, histogramText, type Labels, type Sample } from "./metric-family.ts";
+import { Family, familyText, histogramText } from "./metric-family.ts";
 
 /** The lease of an election, as configured in this process. */
 export interface ConfiguredLease {
@@ -61,8 +61,11 @@ export class Figures implements ElectionMeters, Disposable {
   text(leases: readonly ConfiguredLease[]): string {
     const elections = this.#measurement.elections();
     const gauge = (name: string, help: string, valueOf: (election: MeasuredElection) => number | undefined): string => {
-      const samples = elections.map((each) => ({ labels: { election: each.election }, value: valueOf(each) }));
-      return familyText(name, "gauge", help, samples.filter(hasValue));
+      const samples = elections.flatMap((each) => {
+        const value = valueOf(each);
+        return value === undefined ? [] : [{ labels: { election: each.election }, value }];
+      });
+      return familyText(name, "gauge", help, samples);
     };
     return [
       gauge("leasehold_leader", "1 where this process leads the election.", ({ isLeader }) => Number(isLeader)),
@@ -103,8 +106,4 @@ export class Figures implements ElectionMeters, Disposable {
       histogramText("leasehold_store_request_duration_seconds", "How long requests to the store took.", this.#requests),
     ].join("");
   }
-}
-
-function hasValue(sample: { readonly labels: Labels; readonly value: number | undefined }): sample is Sample {
-  return sample.value !== undefined;
 }

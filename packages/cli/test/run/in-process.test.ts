@@ -463,7 +463,7 @@ describe("run --occurrence", () => {
   });
 
   test("does not end before its command, even if that takes longer to end than a store may take at a stop", async () => {
-    const { setTimer } = systemClock;
+    const setTimer = systemClock.setTimer.bind(systemClock);
     const timers = vi.spyOn(systemClock, "setTimer");
     timers.mockImplementation((callback, ms) => setTimer(callback, ms === STORE_MS ? 0 : ms));
     onTestFinished(() => timers.mockRestore());

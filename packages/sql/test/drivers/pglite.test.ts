@@ -34,7 +34,7 @@ test("two stores on one PGlite elect one leader", async () => {
   await expect(store.release(lease, LIMITS)).resolves.toBe("released");
   await other.read("one");
   await expect(win(other, { election: "one" })).resolves.toMatchObject({ term: 2 });
-  const { warnings } = await store.check({ election: "one" });
+  const { warnings = [] } = await store.check({ election: "one" });
   // PGlite writes to its folder by itself, after each statement. Before 0.4 it hides that setting.
   expect(warnings.filter((warning) => !warning.startsWith("fsync is off"))).toEqual([]);
 });
