@@ -56,7 +56,7 @@ export function simulatedTransport(way: KubernetesWay): {
       if ("status" in begun) throw failureOf(begun.status, begun.body);
       const end = (): void => {
         begun.leave();
-        events.end(signal.reason);
+        events.end(signal.reason as Error);
         stands.reject(signal.reason);
       };
       if (signal.aborted) end();
