@@ -92,7 +92,7 @@ test("a candidate that knows a leader from other servers only claims once that l
   expect(store.nextLookMs("e", RETRY_MS)).toBe(waitMs - 1_000);
 });
 
-test("a winner is not held back by the wait of an earlier refusal", async () => {
+test("a winner waits for its own hold, and not for an earlier refusal", async () => {
   const cluster = await startedWith(3);
   const [a, b] = [cluster.store("a"), cluster.store("b")];
   const lease = await cluster.wins("b", request("b"));
@@ -101,7 +101,9 @@ test("a winner is not held back by the wait of an earlier refusal", async () => 
   const next = await cluster.wins("a", request("a"));
   const { term } = lease;
   expect(cluster.sent.findLast(({ content }) => content.kind === "ELECT")?.content).toMatchObject({ heard: { term, number: 1 } });
-  await cluster.clock.runUntil(a.release(next, { timeoutMs: 300 }));
+  await cluster.clock.runUntil(a.release(next, { timeoutMs: 300, holdMs: 500 }));
+  expect(a.nextLookMs("e", 2 * LEASE_MS)).toBeLessThanOrEqual(500);
+  await cluster.clock.advance(500);
   expect(a.nextLookMs("e", 2 * LEASE_MS)).toBe(2 * LEASE_MS);
 });
 
