@@ -104,11 +104,11 @@ describe("a storm of hosts that do an interval", () => {
     const occurrences = occurrencesOf(store, name, 86_400_000, "this test");
     const open = new Set(ids);
     await until(`ticks are open, with seed ${seed}`, async () => {
-      for (const id of open) if ((await occurrences.read(id))?.bar?.kind === "done") open.delete(id);
+      for (const id of open) if ((await occurrences.read(id, { timeoutMs: LIMIT_MS }))?.bar?.kind === "done") open.delete(id);
       return open.size === 0;
     });
     await Promise.all(places.map(async (place) => await hosts.end(place, "SIGTERM")));
-    const records = await Promise.all(ids.map(async (id) => await occurrences.read(id)));
+    const records = await Promise.all(ids.map(async (id) => await occurrences.read(id, { timeoutMs: LIMIT_MS })));
     await close();
 
     const problems = ids.flatMap((id, tick) => checkTick(id, records[tick], hosts.lines));
