@@ -22,6 +22,7 @@ export {
   type MeasuredElection,
 } from "./metrics/election-metrics.ts";
 export { METRIC_NAMES, publishMetrics, type PublishedMetrics, type PublishMetricsOptions } from "./metrics/metric-lines.ts";
+export { FLEET_CHANNEL, type FleetHandle, type FleetTotals, type PublishedFleetEvent } from "./reporting/fleet-channel.ts";
 export {
   REQUEST_CHANNEL,
   STATE_CHANNEL,

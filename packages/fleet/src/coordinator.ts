@@ -1,8 +1,9 @@
 // The coordinator: the holder of the head. Each round reads the slots, computes the next plan and swaps it in.
 
 import { LeaseholdError } from "@leasehold/core";
+import type { FleetTotals } from "@leasehold/core/diagnostics";
 import type { Lease } from "@leasehold/core/provider";
-import { Crowd, living } from "./crowd.ts";
+import { Crowd } from "./crowd.ts";
 import type { FleetRecords, StoredPlan } from "./fleet-records.ts";
 import type { FleetSettings } from "./fleet-options.ts";
 import type { FleetReporter } from "./fleet-reporter.ts";
@@ -12,7 +13,7 @@ import { Returns } from "./returns.ts";
 import { revise, type Revision } from "./revise.ts";
 import { SlotWatch } from "./slot-watch.ts";
 
-/** After so many failed rounds a coordinator lets others try. */
+/** After so many failed rounds a coordinator lets the other members try. */
 const MAX_FAILURES = 3;
 /** The least time between two revisions. Terms rise by one a second at most, and so stay below the Unix time of a new plan. */
 const REVISION_MS = 1_000;
@@ -67,6 +68,11 @@ export class Coordinator {
   /** The plan as this coordinator has written it; `undefined` until a write was acknowledged. */
   get plan(): Plan | undefined {
     return this.#stored?.plan;
+  }
+
+  /** The whole fleet; `undefined` until a write of the plan was acknowledged. */
+  get totals(): FleetTotals | undefined {
+    return this.#stored && totalsOf(this.#stored);
   }
 
   /** True while this process does not compete for the head, because its rounds have failed. */
@@ -135,7 +141,8 @@ export class Coordinator {
     } catch (error) {
       office.failures += 1;
       if (office.failures >= MAX_FAILURES && this.#office === office) {
-        this.#standsBackUntilMs = this.#settings.clock.monotonicMs() + 2 * this.#settings.timing.leaseDurationMs;
+        const { clock, timing } = this.#settings;
+        if (!office.crowd.isAlone) this.#standsBackUntilMs = clock.monotonicMs() + 2 * timing.leaseDurationMs;
         await this.resign();
       }
       throw error;
@@ -198,11 +205,12 @@ export class Coordinator {
     }
   }
 
-  /** The own list counts once all members that live have an equal one. Until then the plan's shards stay. */
+  /** The own list counts once all sessions that are not over have an equal one. Until then the plan's shards stay. */
   #shards(office: Office, plan: Plan, seen: Seen): readonly string[] {
     const { list, clock } = this.#settings;
     const present = [...plan.shards.keys()];
-    const isAgreed = living(seen).every(([, { report }]) => report?.list === list.mark);
+    // A session that is shown as expired may live, because the list of members may lag.
+    const isAgreed = [...seen.values()].every(({ report }) => !report || report.stopping || report.list === list.mark);
     office.differMs = isAgreed ? undefined : (office.differMs ?? clock.monotonicMs());
     this.#reporter.problem("lists", this.#difference(office));
     return (isAgreed || present.length === 0 ? list.list : undefined) ?? present;
@@ -251,6 +259,17 @@ export class Coordinator {
     office.toldMs = nowMs;
     if (!outcome.held && this.#office === office) this.#leaveOffice();
   }
+}
+
+function totalsOf({ plan: { members, shards }, bytes }: StoredPlan): FleetTotals {
+  const counts = new Map([...members.keys()].map((slot) => [slot, 0]));
+  const totals = { held: 0, leaving: 0, free: 0 };
+  for (const { slot, leaving } of shards.values()) {
+    totals[slot === undefined ? "free" : leaving ? "leaving" : "held"] += 1;
+    if (slot !== undefined) counts.set(slot, (counts.get(slot) ?? 0) + 1);
+  }
+  const imbalance = members.size === 0 ? 0 : Math.max(...counts.values()) - Math.min(...counts.values());
+  return { members: members.size, ...totals, imbalance, planBytes: bytes };
 }
 
 function fullPlan(fleet: string): string {

@@ -26,10 +26,16 @@ export class Crowd {
     this.#calmMs = nowMs;
   }
 
+  /** True if one member was seen to live, and no other. */
+  get isAlone(): boolean {
+    return this.#present !== "" && !this.#present.includes(",");
+  }
+
   /** Notes the members that live now, and the plan. */
   note(seen: Seen, plan: Plan | undefined, nowMs: number): void {
-    const alive = living(seen)
-      .map(([, { report }]) => report?.id ?? "")
+    const alive = [...seen.values()]
+      .filter(lives)
+      .map(({ report }) => report?.id ?? "")
       .toSorted()
       .join();
     if (alive !== this.#present) {
@@ -63,7 +69,7 @@ export class Crowd {
   }
 }
 
-/** Returns the sessions that live, or may live for all that a new coordinator knows. Those that stop go anyway. */
-export function living(seen: Seen): Array<[number, SeenSlot]> {
-  return [...seen].filter(([, { state, report }]) => (state === "held" || state === "unknown") && report && !report.stopping);
+/** Reports whether a session lives, or may live for all that a new coordinator knows. One that stops goes anyway. */
+function lives({ state, report }: SeenSlot): boolean {
+  return (state === "held" || state === "unknown") && report?.stopping === false;
 }

@@ -1,6 +1,6 @@
 import { ConfigurationError, timing, UnsupportedError } from "@leasehold/core";
 import type { LeaseStore, LoggerOption, TimingOptions, TimingReport } from "@leasehold/core";
-import { checkName, checkOptions, duration, sharedClock } from "@leasehold/core/provider";
+import { checkName, checkOptions, defineOptions, duration, sharedClock } from "@leasehold/core/provider";
 import type { Clock, RecordLeaseStore } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
 import { isWeight } from "./report.ts";
@@ -67,33 +67,15 @@ export interface FleetSettings {
   readonly logger: LoggerOption;
 }
 
-const OPTIONS: Readonly<Record<keyof FleetOptions, true>> = {
-  store: true,
-  fleet: true,
-  shards: true,
-  atMost: true,
-  maxShards: true,
-  weight: true,
-  priority: true,
-  memberId: true,
-  fenced: true,
-  settleMs: true,
-  gatherMs: true,
-  shardsRefreshMs: true,
-  leaseDurationMs: true,
-  renewIntervalMs: true,
-  renewDeadlineMs: true,
-  retryPeriodMs: true,
-  attemptTimeoutMs: true,
-  drainTimeoutMs: true,
-  stallTimeoutMs: true,
-  logger: true,
-  clock: true,
-};
+const OPTIONS = defineOptions<FleetOptions>()(
+  "store fleet shards atMost maxShards weight priority memberId fenced settleMs gatherMs shardsRefreshMs leaseDurationMs",
+  "renewIntervalMs renewDeadlineMs retryPeriodMs attemptTimeoutMs drainTimeoutMs stallTimeoutMs logger clock",
+);
 
 /** @throws {ConfigurationError | UnsupportedError} for options that cannot work, with the numbers. Sends nothing. */
 export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock: Clock) => string): FleetSettings {
   checkOptions("Fleet", options, OPTIONS);
+  refuseFunctions(process.env);
   const { fleet, weight = 1, priority = 0, memberId, fenced, logger } = options;
   const store = storeOf(options.store);
   const clock = sharedClock(store, options.clock);
@@ -119,6 +101,18 @@ export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock
     shardsRefreshMs: duration("shardsRefreshMs", options.shardsRefreshMs ?? 30_000),
     logger,
   };
+}
+
+/** The variables that a platform of functions sets. Cloud Run's services, which may run all the time, have another one. */
+const FUNCTIONS = ["AWS_LAMBDA_FUNCTION_NAME", "FUNCTIONS_WORKER_RUNTIME", "FUNCTION_TARGET"];
+
+function refuseFunctions(env: Readonly<Record<string, string | undefined>>): void {
+  const found = FUNCTIONS.find((name) => env[name]);
+  if (found === undefined) return;
+  throw new UnsupportedError(
+    `Functions have no fleet, and this process seems to be one (${found} is set): a member has to run all the time. ` +
+      "Use the gates of @leasehold/functions, or a container.",
+  );
 }
 
 /** The most bytes of a label. The record of a session has its id beside it. */
@@ -147,7 +141,7 @@ export function storeOf(store: LeaseStore): RecordLeaseStore {
   }
   if (given.capabilities.fleet === true && given.capabilities.list === true && given.records) return store as RecordLeaseStore;
   throw new UnsupportedError(
-    `${store.name} cannot keep a fleet. Use a store whose capabilities.fleet is true: SQLite, PostgreSQL, MySQL, DynamoDB, Firestore or memory.`,
+    `${store.name} cannot keep a fleet. Use a store whose capabilities.fleet is true: SQLite, PostgreSQL, MySQL, DynamoDB, Firestore, Redis or memory.`,
   );
 }
 

@@ -158,15 +158,24 @@ export class FleetRecords {
     return { revision: found?.record?.term ?? found?.lostTerm ?? 0, version: found?.version, leaseMs };
   }
 
-  /** Returns the highest revision or term of a shard that any record but the plan shows; `undefined` if there is no such record. */
-  async highestTerm(): Promise<number | undefined> {
+  /**
+   * Returns the highest revision or term of a shard that any record but the plan shows, and the longest lease. The term is
+   * `undefined` if there is no such record.
+   */
+  async highest(): Promise<{ term: number | undefined; leaseMs: number }> {
     const { store, names, timeoutMs } = this.#options;
-    const terms = [...(await this.listMembers()).values()].map(({ value }) => decodeReport(value)?.applied ?? 0);
+    const terms: number[] = [];
+    let leaseMs = 0;
+    const note = ({ leaseDurationMs = 0 }: Pick<LeaseSnapshot, "leaseDurationMs">, term: number): void => {
+      terms.push(term);
+      leaseMs = Math.max(leaseMs, leaseDurationMs);
+    };
+    for (const member of (await this.listMembers()).values()) note(member, decodeReport(member.value)?.applied ?? 0);
     if (this.told > 0) terms.push(this.told);
     const head = await store.read(names.head, { timeoutMs });
-    if (head) terms.push(decodeHead(head.value).revision);
-    for await (const shard of store.list(names.shards, { timeoutMs })) if (shard.state !== "foreign") terms.push(shard.term);
-    return terms.length === 0 ? undefined : Math.max(...terms);
+    if (head) note(head, decodeHead(head.value).revision);
+    for await (const shard of store.list(names.shards, { timeoutMs })) if (shard.state !== "foreign") note(shard, shard.term);
+    return { term: terms.length === 0 ? undefined : Math.max(...terms), leaseMs };
   }
 
   #record(term: number, termId: string | null, value?: string): LeaseRecord {

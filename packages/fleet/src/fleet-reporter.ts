@@ -1,6 +1,8 @@
-// The events of a member, and its log lines.
+// The events of a member, for its listeners, its log and the diagnostics channel.
 
+import { channel } from "node:diagnostics_channel";
 import { isLeaseholdError } from "@leasehold/core";
+import { FLEET_CHANNEL, type FleetHandle, type PublishedFleetEvent } from "@leasehold/core/diagnostics";
 import { Journal, Listeners, redact } from "@leasehold/core/provider";
 import type { FleetEvents } from "./fleet-events.ts";
 import type { FleetSettings } from "./fleet-options.ts";
@@ -13,21 +15,30 @@ export class FleetReporter {
   readonly listeners: Listeners<FleetEvents>;
   readonly #journal: Journal;
   readonly #common: { readonly fleet: string; readonly memberId: string };
+  readonly #channel = channel(FLEET_CHANNEL);
+  readonly #member: WeakRef<FleetHandle>;
   /** The failure that was written last, until the store answers again. */
   #failure: string | undefined;
   /** The problems that last, by their kinds. The same one is not repeated. */
   readonly #problems = new Map<ProblemKind, string | undefined>();
 
-  constructor({ logger, names, memberId }: FleetSettings) {
+  constructor({ logger, names, memberId }: FleetSettings, member: FleetHandle) {
     this.#journal = Journal.to(logger);
+    this.#member = new WeakRef(member);
     this.#common = { fleet: names.fleet, memberId };
     this.listeners = new Listeners((event, error) => this.#listenerFailed(event, error));
   }
 
-  /** Writes a line, and calls the listeners. */
+  /** Writes a line, publishes the event, and calls the listeners. */
   emit<Name extends keyof FleetEvents>(name: Name, event: FleetEvents[Name]): void {
     if (name !== "renewed") this.#write(name, event);
+    this.#publish(name, 1);
     this.listeners.emit(name, event);
+  }
+
+  #publish(name: keyof FleetEvents | "moved", count: number): void {
+    if (!this.#channel.hasSubscribers) return;
+    this.#channel.publish({ ...this.#common, name, count, member: this.#member } satisfies PublishedFleetEvent);
   }
 
   #write<Name extends keyof FleetEvents>(name: Name, event: FleetEvents[Name]): void {
@@ -56,6 +67,7 @@ export class FleetReporter {
   }
 
   moved(shards: number): void {
+    this.#publish("moved", shards);
     this.#journal.write("info", `${this.#common.fleet}: ${shards} shards move for balance`, { ...this.#common, shards });
   }
 

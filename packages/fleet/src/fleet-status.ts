@@ -58,17 +58,21 @@ export interface FleetStatus {
 }
 
 /**
- * Reads a fleet by one list and two reads. They are no snapshot: a shard may have moved in between.
+ * Reads a fleet by a list, or two, and two reads. They are no snapshot: a shard may have moved in between.
  * @throws {ConfigurationError | UnsupportedError} at once for bad input.
  * @throws {StoreError} if a request fails.
  */
 export async function readFleet(store: LeaseStore, fleet: string): Promise<FleetStatus> {
   const { records, names } = openFleet(store, fleet);
-  const [head, stored, listed] = await Promise.all([
-    store.read(names.head, { timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS }),
+  const hasClock = store.capabilities.storeClock !== undefined;
+  const [head, stored, first] = await Promise.all([
+    store.read(names.head, { timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS, expiry: hasClock ? "store-clock" : "observed" }),
     records.readPlan(true),
     records.listMembers(),
   ]);
+  // A store's clock that is not exact counts once a second list has confirmed it.
+  const isUnsure = hasClock && [...first.values()].some(({ state }) => state === "unknown");
+  const listed = isUnsure ? await records.listMembers() : first;
   const plan = stored?.plan;
   const owners = new Map<number, Owner>();
   const members: MemberStatus[] = [];

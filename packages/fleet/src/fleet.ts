@@ -1,4 +1,5 @@
 import { ConfigurationError, ElectorBusyError, type RunOptions, type TimingReport } from "@leasehold/core";
+import type { FleetHandle } from "@leasehold/core/diagnostics";
 import {
   AlreadyAbortedError,
   checkCallOptions,
@@ -44,6 +45,8 @@ export class Fleet implements AsyncDisposable {
   /** The times of this member, with the defaults filled in. */
   readonly timing: TimingReport;
   readonly #settings: FleetSettings;
+  /** Kept, because the reporter's reference is weak. */
+  readonly #handle: FleetHandle;
   readonly #reporter: FleetReporter;
   #member: FleetMember | undefined;
   #running: Promise<void> | undefined;
@@ -56,7 +59,8 @@ export class Fleet implements AsyncDisposable {
     this.fleet = this.#settings.names.fleet;
     this.memberId = this.#settings.memberId;
     this.timing = this.#settings.timing;
-    this.#reporter = new FleetReporter(this.#settings);
+    this.#handle = handleOf(() => this.#member);
+    this.#reporter = new FleetReporter(this.#settings, this.#handle);
   }
 
   /** The shards that this member holds, and that are valid at this moment. */
@@ -131,4 +135,15 @@ export class Fleet implements AsyncDisposable {
   async read(): Promise<FleetStatus> {
     return await readFleet(this.#settings.store, this.fleet);
   }
+}
+
+function handleOf(member: () => FleetMember | undefined): FleetHandle {
+  return {
+    get held() {
+      return member()?.shards.length ?? 0;
+    },
+    get totals() {
+      return member()?.totals;
+    },
+  };
 }

@@ -30,6 +30,8 @@ export interface HoldContext extends Pick<FleetSettings, "clock" | "names" | "me
   readonly seal: (shard: Shard) => Promise<boolean>;
   readonly onStarted: (shard: Shard) => void;
   readonly onOverrun: (shard: Shard) => void;
+  /** Called once for each hold, when this process has let the shard go. The task may still run after an overrun. */
+  readonly onLetGo: (hold: Hold, end: Ended, error: unknown) => void;
 }
 
 /** One grant of a shard to this process. */
@@ -38,8 +40,6 @@ export interface Grant {
   /** The revision that granted the shard. */
   readonly since: number;
   readonly session: HeldLeadership;
-  /** Called once, when this process has let the shard go. The task may still run after an overrun. */
-  readonly onLetGo: (hold: Hold, end: Ended, error: unknown) => void;
 }
 
 /** A shard from its grant until this process has let it go. */
@@ -48,12 +48,8 @@ export class Hold {
   readonly since: number;
   /** Resolves when the task has settled. */
   readonly settled: Promise<void>;
-  readonly #given = Promise.withResolvers<void>();
   readonly #context: HoldContext;
-  readonly #grant: Grant;
   readonly #stop = new AbortController();
-  readonly #ended = Promise.withResolvers<Error>();
-  readonly #termId: string;
   readonly #startedMs: number;
   #checkpointMs: number;
   #isSettled = false;
@@ -66,23 +62,15 @@ export class Hold {
   constructor(context: HoldContext, grant: Grant) {
     const { clock } = context;
     this.#context = context;
-    this.#grant = grant;
     this.since = grant.since;
-    this.#termId = clock.randomUuid();
     this.#startedMs = clock.monotonicMs();
     this.#checkpointMs = this.#startedMs;
-    this.shard = this.#makeShard();
-    const stopListening = onAbort(grant.session.signal, (reason) => this.leave(reason));
-    this.settled = this.#work().finally(stopListening);
+    this.shard = this.#makeShard(grant);
+    this.settled = this.#work();
   }
 
   get name(): string {
-    return this.#grant.name;
-  }
-
-  /** Resolves when this process has let the shard go: its task has settled, or has outlasted its drain and a lease. */
-  get letGo(): Promise<void> {
-    return this.#given.promise;
+    return this.shard.name;
   }
 
   /** True once its task has settled. */
@@ -99,7 +87,6 @@ export class Hold {
   leave(reason: Error = this.#endedError("it moves to another member.")): void {
     if (this.isLeaving) return;
     this.#stop.abort(reason);
-    this.#ended.resolve(reason);
     void this.#limitDrain();
   }
 
@@ -166,27 +153,22 @@ export class Hold {
     this.#isLetGo = true;
     const end = this.#stalled ? ("failed" as const) : how;
     if (!this.isLeaving) this.#stop.abort(this.#endedError("its task has settled."));
-    this.#ended.resolve(this.#stop.signal.reason as Error);
-    this.#grant.onLetGo(this, { shard: this.name, since: this.since, how: end }, this.#stalled ?? error);
-    this.#given.resolve();
+    this.#context.onLetGo(this, { shard: this.name, since: this.since, how: end }, this.#stalled ?? error);
   }
 
   #endedError(why: string): LeaseholdError {
     return new LeadershipEndedError(this.shard.election, this.since, "released", why);
   }
 
-  #makeShard(): Shard {
+  #makeShard({ session, name, since }: Grant): Shard {
     const { clock, names, memberId } = this.#context;
-    const { session, name, since } = this.#grant;
     const isValid = (): boolean => !this.#isOver && session.isValid();
-    return {
+    return Object.assign(new LazyEnd(this.#stop.signal), {
       name,
       election: names.shard(name),
       candidateId: memberId,
       term: since,
-      termId: this.#termId,
-      signal: this.#stop.signal,
-      ended: this.#ended.promise,
+      termId: clock.randomUuid(),
       isValid,
       remainingMs: () => (this.#isOver ? 0 : session.remainingMs()),
       assertValid: () => {
@@ -194,6 +176,25 @@ export class Hold {
         session.assertValid();
       },
       checkpoint: () => void (this.#checkpointMs = clock.monotonicMs()),
-    };
+    });
   }
+}
+
+/** A signal with a promise of its end. Most tasks never ask for the promise. */
+class LazyEnd {
+  readonly signal: AbortSignal;
+  #ended: Promise<Error> | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.signal = signal;
+  }
+
+  get ended(): Promise<Error> {
+    return (this.#ended ??= whenAborted(this.signal));
+  }
+}
+
+async function whenAborted(signal: AbortSignal): Promise<Error> {
+  if (!signal.aborted) await new Promise<void>((resolve) => void onAbort(signal, () => resolve()));
+  return signal.reason as Error;
 }

@@ -1,18 +1,19 @@
 // The shards in the hands of this process, and what a report says of them.
 
 import type { HeldLeadership } from "@leasehold/core";
+import { onAbort } from "@leasehold/core/provider";
 import { Hold, type HoldContext, type Shard } from "./hold.ts";
 import type { Member, Plan } from "./plan.ts";
 import { idOf } from "./session.ts";
 import type { Ended } from "./report.ts";
 
-export interface HoldsOptions extends HoldContext {
+export interface HoldsOptions extends Omit<HoldContext, "onLetGo"> {
   /** Called when a shard has been let go. */
   readonly onLetGo: (shard: Shard, end: Ended, error: unknown) => void;
 }
 
 export class Holds {
-  readonly #options: HoldsOptions;
+  readonly #context: HoldContext;
   /** The shards that this process has not let go. */
   readonly #held = new Map<string, Hold>();
   /** The shards that were let go although their tasks still run. None of them starts here again until then. */
@@ -21,9 +22,14 @@ export class Holds {
   readonly #ended = new Map<string, Ended>();
   /** The revision of the plan that this session has carried out. */
   #applied = 0;
+  #whenEmpty: (() => void) | undefined;
 
   constructor(options: HoldsOptions) {
-    this.#options = options;
+    const onLetGo: HoldContext["onLetGo"] = (hold, end, error) => {
+      this.#letGo(hold, end);
+      options.onLetGo(hold.shard, end, error);
+    };
+    this.#context = { ...options, onLetGo };
   }
 
   get applied(): number {
@@ -48,10 +54,11 @@ export class Holds {
     return new Set(this.all.filter(({ isLeaving }) => isStopping || isLeaving).map(({ name }) => name));
   }
 
-  /** Begins with another session. Notes of the former one are dropped. */
-  begin(): void {
+  /** Begins with another session, whose end is the end of all its shards. Notes of the former one are dropped. */
+  begin({ signal }: HeldLeadership): void {
     this.#ended.clear();
     this.#applied = 0;
+    onAbort(signal, (reason) => this.leaveAll(reason));
   }
 
   /**
@@ -71,7 +78,9 @@ export class Holds {
         // The old task of the shard runs in an earlier term. A process never runs two at a time.
         if (held.since !== since) this.#refuse(shard, since);
       } else if (this.#stuck.has(shard)) this.#refuse(shard, since);
-      else if (!leaving && !isStopping && !this.#ended.has(shard)) this.#start(shard, since, session);
+      else if (!leaving && !isStopping && !this.#ended.has(shard)) {
+        this.#held.set(shard, new Hold(this.#context, { name: shard, since, session }));
+      }
     }
   }
 
@@ -80,22 +89,25 @@ export class Holds {
     for (const held of this.all) held.leave(reason);
   }
 
+  /** Resolves when all shards have been let go: their tasks have settled, or have outlasted their drain and a lease. */
+  async empty(): Promise<void> {
+    if (this.#held.size > 0) await new Promise<void>((resolve) => (this.#whenEmpty = resolve));
+  }
+
   #refuse(shard: string, since: number): void {
     this.#ended.set(shard, { shard, since, how: "failed" });
   }
 
-  #start(shard: string, since: number, session: HeldLeadership): void {
-    const onLetGo = (one: Hold, end: Ended, error: unknown): void => {
-      this.#held.delete(shard);
-      if (!one.isSettled) {
-        this.#stuck.set(shard, one);
-        void one.settled.then(() => this.#stuck.delete(shard));
-      }
-      // A later term of the shard may have been refused meanwhile.
-      if ((this.#ended.get(shard)?.since ?? 0) < end.since) this.#ended.set(shard, end);
-      this.#options.onLetGo(one.shard, end, error);
-    };
-    this.#held.set(shard, new Hold(this.#options, { name: shard, since, session, onLetGo }));
+  #letGo(hold: Hold, end: Ended): void {
+    const { shard, since } = end;
+    this.#held.delete(shard);
+    if (!hold.isSettled) {
+      this.#stuck.set(shard, hold);
+      void hold.settled.then(() => this.#stuck.delete(shard));
+    }
+    // A later term of the shard may have been refused meanwhile.
+    if ((this.#ended.get(shard)?.since ?? 0) < since) this.#ended.set(shard, end);
+    if (this.#held.size === 0) this.#whenEmpty?.();
   }
 }
 

@@ -1,6 +1,7 @@
 // One process of a fleet: its session, its polls, its shards, and the coordinator's work while it holds the head.
 
 import type { HeldLeadership, LeaseSnapshot } from "@leasehold/core";
+import type { FleetTotals } from "@leasehold/core/diagnostics";
 import { DrainTimeoutError, isMisuse, isRefusal, onAbort, sleep } from "@leasehold/core/provider";
 import { Coordinator } from "./coordinator.ts";
 import { FleetRecords } from "./fleet-records.ts";
@@ -81,6 +82,11 @@ export class FleetMember {
     return this.#holds.all.map(({ shard }) => shard).filter((shard) => shard.isValid());
   }
 
+  /** The whole fleet, if this member coordinates it. */
+  get totals(): FleetTotals | undefined {
+    return this.#coordinator.totals;
+  }
+
   /** True while a task runs although its time to drain is over. */
   get isStuck(): boolean {
     return this.#holds.stuck.length > 0;
@@ -134,7 +140,7 @@ export class FleetMember {
     const { leadership, slot, elector } = session;
     const { term } = leadership;
     const { clock } = this.#settings;
-    this.#holds.begin();
+    this.#holds.begin(leadership);
     this.#reported = "";
     this.#joinedMs = clock.monotonicMs();
     this.#reporter.emit("joined", { slot, term });
@@ -148,8 +154,8 @@ export class FleetMember {
     stopListening();
     // A member without a session does not plan either. A task that drains for long must not keep others from it.
     await this.#coordinator.resign();
-    this.#holds.leaveAll(leadership.signal.aborted ? (leadership.signal.reason as Error) : undefined);
-    await Promise.all(this.#holds.all.map(({ letGo }) => letGo));
+    this.#holds.leaveAll();
+    await this.#holds.empty();
     await this.#leave(session);
     this.#reporter.emit("left", { slot, term });
   }

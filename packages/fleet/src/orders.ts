@@ -1,11 +1,12 @@
 // The orders of an operator. Each is a swap of the plan, as a coordinator makes it, so it is as safe as any other.
 
-import { ConfigurationError, type LeaseStore } from "@leasehold/core";
+import { ConfigurationError, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
 import { openFleet } from "./fleet-status.ts";
 import type { FleetRecords } from "./fleet-records.ts";
 import type { Plan } from "./plan.ts";
+import { decodeReport } from "./report.ts";
 
 /** The tries of a swap while coordinators write the plan, too. */
 const TRIES = 8;
@@ -51,7 +52,8 @@ async function tell(records: FleetRecords, revision: number): Promise<true> {
 
 /**
  * Makes a new plan in place of one that was deleted, restored or damaged. All sessions end, and no member is granted a shard until
- * the longest lease has passed. If it is interrupted, nothing is granted until it is repeated. Returns the revision of the new plan.
+ * the longest lease has passed. It takes that long, and longer if a list of the members lagged. If it is interrupted, nothing is
+ * granted until it is repeated. Returns the revision of the new plan.
  * @throws {ConfigurationError | UnsupportedError} at once for bad input, and if the store has no record of the fleet.
  * @throws {StoreError} if a request fails. {ForeignRecordError} if the plan's record is none of ours.
  */
@@ -62,22 +64,30 @@ export async function resetFleet(
 ): Promise<{ readonly revision: number }> {
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw new ConfigurationError("signal must be an AbortSignal.");
   const { records, names, clock } = openFleet(store, fleet);
-  const { revision, version, leaseMs } = await records.readMark();
-  const shown = await records.highestTerm();
-  if (version === undefined && shown === undefined)
+  const { revision, version, leaseMs: plannedMs } = await records.readMark();
+  const shown = await records.highest();
+  if (version === undefined && shown.term === undefined)
     throw new ConfigurationError(`The store has no record of a fleet '${fleet}'; is that its name?`);
   // No term of the fleet's is as high.
-  const highest = Math.max(revision, shown ?? 0, Math.floor(clock.wallMs() / 1_000));
+  const highest = Math.max(revision, shown.term ?? 0, Math.floor(clock.wallMs() / 1_000));
+  const leaseMs = Math.max(plannedMs, shown.leaseMs);
   const plan: Plan = { revision: highest + 1, leaseMs, fenced: false, members: new Map(), shards: new Map() };
   // A mark that grants nothing.
   if (!(await records.writePlan({ ...plan, isResetting: true }, version))) throw wroteFirst(fleet);
   await records.tell(plan.revision);
   let waitMs = leaseMs;
-  for (const [slot, { state, term, leaseDurationMs = 0 }] of await records.listMembers()) {
-    waitMs = Math.max(waitMs, leaseDurationMs);
-    if (state !== "vacant" && term > 0) await store.break(names.member(slot), { reason: REASON, ifTerm: term });
+  for (let isFirst = true, isDone = false; !isDone; isFirst = false) {
+    isDone = !isFirst;
+    for (const [slot, one] of await records.listMembers()) {
+      const { state, term, leaseDurationMs = 0 } = one;
+      waitMs = Math.max(waitMs, leaseDurationMs);
+      // The list may lag. A later one shows the sessions that the first one did not.
+      if (isFirst ? state === "vacant" || term === 0 : !isOlder(one, plan.revision)) continue;
+      isDone = false;
+      await store.break(names.member(slot), { reason: REASON, ifTerm: term });
+    }
+    if (!isDone) await sleep(clock, waitMs, signal);
   }
-  await sleep(clock, waitMs, signal);
   const next = { ...plan, revision: plan.revision + 1 };
   for (let tries = 0; tries < TRIES; tries += 1) {
     // A coordinator that has read the mark has written it once more.
@@ -88,6 +98,12 @@ export async function resetFleet(
     return { revision: next.revision };
   }
   throw wroteFirst(fleet);
+}
+
+/** Reports whether a session that may live has carried out a plan of before this revision. One that joined later has not. */
+function isOlder({ state, value }: LeaseSnapshot, revision: number): boolean {
+  const { applied = 0 } = decodeReport(value) ?? {};
+  return (state === "held" || state === "unknown") && applied > 0 && applied < revision;
 }
 
 function wroteFirst(fleet: string): Error {

@@ -95,6 +95,7 @@ class NextPlan {
   revise(): Revision {
     const reports = this.#reviseMembers();
     this.#freeShards();
+    this.#dropShards();
     this.#addShards();
     const able = this.#able(reports);
     const { free, returned } = this.#count(able);
@@ -140,10 +141,18 @@ class NextPlan {
   #freeShards(): void {
     for (const [shard, entry] of this.#old.shards) {
       const freed = this.#freedBy(shard, entry);
-      const kept = freed ? this.#withoutHolder(shard, entry, freed) : entry;
-      if (kept.slot === undefined && !this.#wanted.has(shard)) this.#changed = true;
-      else this.#shards.set(shard, kept);
+      this.#shards.set(shard, freed ? this.#withoutHolder(shard, entry, freed) : entry);
     }
+  }
+
+  /** Drops the free shards that are no longer wanted. A list with gaps needs more room, so they may have to stay for a while. */
+  #dropShards(): void {
+    const gone = (shard: string): boolean => this.#shards.get(shard)?.slot === undefined && !this.#wanted.has(shard);
+    const names = [...this.#shards.keys()];
+    const kept = names.filter((shard) => !gone(shard));
+    if (kept.length === names.length || roomBeside(kept) < this.#members.size) return;
+    for (const shard of names.filter(gone)) this.#shards.delete(shard);
+    this.#changed = true;
   }
 
   #freedBy(shard: string, entry: Entry): Freed | undefined {

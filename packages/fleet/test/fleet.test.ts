@@ -43,6 +43,17 @@ test("a crash of the coordinator costs one interval more", async () => {
   expect(ms).toBeLessThan(30_000 + 20_000 + 3_000 + 1_000);
 });
 
+test("a member that is alone goes on to coordinate after failed rounds", async () => {
+  const world = new World(16, { shards: numbered(6), storeClock: true, fleet: { gatherMs: 0 } });
+  const { connection } = world.start("a");
+  let failures = 0;
+  connection.onRequest = (request) => {
+    if (request === "put plan" && (failures += 1) <= 3) throw new Error("refused");
+  };
+  await world.until(() => world.holders().size === 6, 30_000);
+  expect(failures).toBeGreaterThan(3);
+});
+
 test("a member that stops hands its shards over while it works, and leaves no shard without a holder for long", async () => {
   const world = await started(["a", "b", "c"]);
   named(world, "a").stop();
@@ -263,10 +274,9 @@ test("in a rolling deploy to a longer list the shards change once all members ha
   await world.until(() => world.problem() === undefined, 120_000);
 });
 
-test("a reader sees members and shards", async () => {
+test("a first reader sees members and shards, although the store's clock needs a second reading", async () => {
   const world = await started(["a", "b"], { shards: numbered(3) });
-  // Its store has seen the members before, and so knows their states.
-  const { store } = world.processes.find(({ fleet }) => fleet.isCoordinator)!;
+  const { store } = world.connect();
   const status = await world.clock.runUntil(readFleet(store, "f"));
   expect(status).toMatchObject({ fleet: "f", fenced: true });
   expect(status.coordinator).toMatch(/^[ab]$/);

@@ -54,6 +54,7 @@ beforeEach(() => {
     onOverrun: () => undefined,
     onLetGo: (shard, end) => void ended.push({ ...end, wasValid: shard.isValid() }),
   });
+  holds.begin(session);
 });
 
 function sessionOf(id: string, term: number): HeldLeadership {

@@ -104,6 +104,18 @@ test("a new coordinator does not apply its list while members of whom it knows o
   expect([...world.holders().keys()].toSorted()).toEqual(numbered(6));
 });
 
+test("a list of the members that lags changes no shard while their lists of shards differ", async () => {
+  const world = await started({ a: {} });
+  world.start("b", { shards: numbered(12) });
+  await world.advance(60_000);
+  const coordinator = await moveHead(world);
+  expect(coordinator.name).toBe("b");
+  // All sessions look as if they had expired.
+  coordinator.connection.standStill(90_000);
+  await world.advance(200_000);
+  expect([...world.holders().keys()].toSorted()).toEqual(numbered(6));
+});
+
 test("lists that differ for long are logged once", async () => {
   const { problems, logger } = logged();
   const world = await started({ a: { logger, settleMs: 5_000 } });

@@ -1,5 +1,5 @@
 import { MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { Fleet, readFleet, type FleetOptions } from "../src/index.ts";
 
 const store = new MemoryLeaseStore();
@@ -39,6 +39,17 @@ test.for([
 ] as Array<[Partial<FleetOptions>, string]>)("refuses %o before any request", ([options, message]) => {
   expect(() => new Fleet({ store, fleet: "orders", ...options })).toThrow(message);
 });
+
+test.for(["AWS_LAMBDA_FUNCTION_NAME", "FUNCTIONS_WORKER_RUNTIME", "FUNCTION_TARGET"])(
+  "refuses to be a member in a function, by the variable %s",
+  (name) => {
+    vi.stubEnv(name, "node");
+    expect(() => new Fleet({ store, fleet: "orders", shards: 4 })).toThrow(
+      `Functions have no fleet, and this process seems to be one (${name} is set)`,
+    );
+    vi.unstubAllEnvs();
+  },
+);
 
 test("refuses a store that cannot keep a fleet", () => {
   const other = { name: "voting", acquire: () => undefined, capabilities: { ...store.capabilities, fleet: undefined } };

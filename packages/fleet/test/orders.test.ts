@@ -116,6 +116,35 @@ test("a reset that was interrupted grants nothing and is logged, until a second 
   expect(world.violations).toEqual([]);
 });
 
+test("a reset waits for the longest lease that any record shows, after all records but the fences were deleted", async () => {
+  const world = await started(["a", "b"], { leaseDurationMs: 90_000 });
+  const coordinator = world.processes.find(({ fleet }) => fleet.isCoordinator) as Process;
+  const cutOff = world.processes.find(({ fleet }) => !fleet.isCoordinator) as Process;
+  cutOff.connection.cutUntilMs = world.nowMs() + 200_000;
+  coordinator.clock.kill();
+  for (const name of world.names) if (!name.includes("/shard/")) world.service.remove(name);
+  await ordered(world, resetFleet(world.connect().store, "f"));
+  world.start("c");
+  await world.until(() => world.problem() === undefined);
+  expect(world.violations).toEqual([]);
+});
+
+test("a reset ends a session that its first list of the members does not show", async () => {
+  const world = await started(["a", "b"]);
+  const { store, connection } = world.connect();
+  connection.standStill(30_000);
+  const late = world.start("late");
+  await world.until(() => world.problem() === undefined);
+  // It does not learn of the new plan, and renews its session.
+  late.connection.onRequest = (request) => {
+    if (request === "get plan") throw new Error("denied");
+  };
+  await ordered(world, resetFleet(store, "f"));
+  late.connection.onRequest = undefined;
+  await world.until(() => world.problem() === undefined);
+  expect(world.violations).toEqual([]);
+});
+
 test("a reset refuses a fleet of which the store has no record, and makes none", async () => {
   const world = await started(["a"]);
   const [operator] = world.processes as [Process];

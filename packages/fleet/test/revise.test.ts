@@ -216,6 +216,17 @@ test("shards for which a plan has no room wait until others have left", () => {
   expect(left.isFull).toBe(false);
 });
 
+test("a large numbered list that shrinks keeps what has left, until its plan has room for the rest", () => {
+  const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
+  const shards = numbered(4_000);
+  const old = planOf(Object.fromEntries(numbered(8_000).map((name, index) => [name, 1 + (index % 2)])));
+  const asked = next(old, [slot(1), slot(2)], { shards });
+  const half = next(asked.plan, [slot(1, { applied: 101 }), slot(2)], { shards });
+  expect(Buffer.byteLength(encodePlan(half.plan))).toBeLessThanOrEqual(MAX_PLAN_BYTES);
+  const whole = next(half.plan, [slot(1, { applied: 101 }), slot(2, { applied: 101 })], { shards });
+  expect([...whole.plan.shards.keys()]).toEqual(shards);
+});
+
 test("at most 256 moves are under way at once", () => {
   const plan = planOf(Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`s${index}`, 1])));
   const made = next(plan, [slot(1), slot(2)]);

@@ -8,6 +8,7 @@ import {
 } from "@leasehold/core/diagnostics";
 import manifest from "../package.json" with { type: "json" };
 import { emitEvents } from "./events.ts";
+import { observeFleets } from "./observe-fleets.ts";
 
 export interface ObserveElectionsOptions {
   /** @defaultValue the global provider's meter; set the provider before */
@@ -25,7 +26,7 @@ export interface Observation {
 }
 
 /**
- * Reports every elector of this process to OpenTelemetry, as metrics and as events, from now on. Call it once, after the SDK was
+ * Reports every elector and every fleet of this process to OpenTelemetry, as metrics and as events, from now on. Call it once, after the SDK was
  * started, because a meter that was requested before that does nothing.
  *
  * Gauges are computed when they are read, so a process that thaws after its lease never reports that it leads. No metric has a
@@ -39,15 +40,15 @@ export interface Observation {
  */
 export function observeElections({ meter, logger }: ObserveElectionsOptions = {}): Observation {
   const { name, version } = manifest;
-  const stopMetrics = observeMetrics(meter ?? api.metrics.getMeter(name, version));
+  const given = meter ?? api.metrics.getMeter(name, version);
+  const stops = [observeMetrics(given), observeFleets(given)];
   // `@opentelemetry/api` has the logs API since 1.10.
   const { logs } = api as Partial<typeof api>;
   const events = logger ?? logs?.getLogger(name, version);
-  const stopEvents = events ? emitEvents(events) : undefined;
+  if (events) stops.push(emitEvents(events));
   return {
     stop: () => {
-      stopMetrics();
-      stopEvents?.();
+      for (const stop of stops) stop();
     },
   };
 }

@@ -11,6 +11,7 @@ import {
 import { InMemoryLogRecordExporter, LoggerProvider, SimpleLogRecordProcessor } from "@opentelemetry/sdk-logs";
 import { logs, metrics } from "@opentelemetry/api";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Fleet } from "@leasehold/fleet";
 import { observeElections, type Observation } from "@leasehold/opentelemetry";
 
 /** The scope of the metrics and of the events: the package and its version. */
@@ -214,6 +215,24 @@ describe("metrics", () => {
     expect(lateness).toEqual([[OF_THE_ELECTION, 1]]);
   });
 
+  test("count the members and the shards of a fleet under its name, and name no shard", async () => {
+    const fleets = ["a", "b"].map((memberId) => new Fleet({ store, fleet: "orders", shards: 5, memberId, logger: false }));
+    const running = Promise.all(fleets.map((fleet) => fleet.run(({ ended }) => ended)));
+    await clock.advance(60_000);
+    const all = await exported();
+    const ofFleet = (more: object = {}) => ({ "leasehold.fleet": "orders", ...more });
+    expect(all["leasehold.fleet.held"]).toEqual([[ofFleet(), 5]]);
+    expect(all["leasehold.fleet.shards"]).toEqual([
+      [ofFleet({ "leasehold.state": "held" }), 5],
+      [ofFleet({ "leasehold.state": "leaving" }), 0],
+      [ofFleet({ "leasehold.state": "free" }), 0],
+    ]);
+    expect(all["leasehold.fleet.members"]).toEqual([[ofFleet(), 2]]);
+    expect(all["leasehold.fleet.imbalance"]).toEqual([[ofFleet(), 1]]);
+    expect(all["leasehold.fleet.events"]).toContainEqual([ofFleet({ "leasehold.event": "shard_started" }), 5]);
+    await Promise.all([...fleets.map((fleet) => fleet.stop()), running, clock.advance(200_000)]);
+  });
+
   test("end when they are stopped", async () => {
     const leadership = elector("a").campaign();
     await clock.advance(1_000);
@@ -229,7 +248,7 @@ describe("metrics", () => {
     const added = vi.spyOn(meter, "addBatchObservableCallback");
     const removed = vi.spyOn(meter, "removeBatchObservableCallback");
     observeElections({ meter, logger: false }).stop();
-    expect(added).toHaveBeenCalledOnce();
+    expect(added).toHaveBeenCalledTimes(2);
     expect(removed.mock.calls).toEqual(added.mock.calls);
   });
 

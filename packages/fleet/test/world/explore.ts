@@ -1,7 +1,8 @@
 // A random schedule of faults, by its seed, and the calm after it.
 
+import { sleep, type RecordLeaseStore } from "@leasehold/core/provider";
 import { SeededRandom } from "@leasehold/core/testing";
-import type { FleetOptions } from "../../src/index.ts";
+import { readFleet, releaseShard, resetFleet, type FleetOptions } from "../../src/index.ts";
 import { QUIET, World, type Process } from "./world.ts";
 
 const LEASE_MS = 6_000;
@@ -37,6 +38,11 @@ class Exploration {
   readonly #latencyMs: readonly [number, number];
   readonly #strikes: number;
   readonly #restores: SeededRandom;
+  readonly #orders: SeededRandom;
+  readonly #clockSteps: boolean;
+  /** The list of shards with which a process began. In a world of named shards it stays. */
+  readonly #lists = new Map<Process, readonly string[]>();
+  #isResetWanted = false;
   readonly #backups: Array<readonly [name: string, backup: ReturnType<World["service"]["backUp"]>]> = [];
   #made = 0;
   #calm = false;
@@ -48,6 +54,9 @@ class Exploration {
     const shards = Array.from({ length: count }, (_, index) => (this.#isNamed ? `tenant-${index}` : String(index)));
     this.#seed = seed;
     this.#restores = new SeededRandom(seed);
+    this.#orders = new SeededRandom(seed + 1);
+    // Either the store's clock steps or those of the processes. If both lie, only a fence protects.
+    this.#clockSteps = this.#orders.chance(0.5);
     this.#random = random;
     this.#isRough = random.chance(0.8);
     this.#maxShards = random.chance(0.2) ? 1 : undefined;
@@ -71,6 +80,7 @@ class Exploration {
     this.#world = new World(seed, {
       shards,
       storeClock: random.chance(0.5),
+      clockSteps: this.#clockSteps,
       clockRate: 1 + random.between(-0.02, 0.02),
       habits: {
         drainMs: random.pick([
@@ -124,13 +134,18 @@ class Exploration {
       ...(this.#random.chance(0.2) ? { priority: 1 } : {}),
     };
     const process = this.#world.start(`m${this.#made}`, options, 1 + this.#random.between(-0.035, 0.035));
+    this.#lists.set(process, this.#world.shards);
     if (this.#calm) return;
+    this.#spoil(process);
     const { connection } = process;
-    connection.weather = this.#weather;
-    connection.latencyMs = this.#latencyMs;
     connection.onRequest = (request) => {
       if (request.endsWith("plan") || request.endsWith("head")) this.#strike(process);
     };
+  }
+
+  #spoil({ connection }: Pick<Process, "connection">): void {
+    connection.weather = this.#weather;
+    connection.latencyMs = this.#latencyMs;
   }
 
   /** Freezes a process just as it reads or writes the plan, and delays that request. */
@@ -173,6 +188,7 @@ class Exploration {
     if (dice < 0.22 && alive.length < 8) this.#make();
     else if (one) this.#strikeOne(one, alive, dice);
     this.#restore();
+    if (this.#orders.chance(0.15)) this.#order();
   }
 
   #strikeOne(one: Process, alive: readonly Process[], dice: number): void {
@@ -191,6 +207,9 @@ class Exploration {
       const count = random.pick([1, 3, 9, 14]);
       world.shards = Array.from({ length: count }, (_, index) => String(index));
       world.note(`${count} shards are wanted`);
+    } else if (dice < 0.86 && this.#clockSteps) {
+      world.service.stepClock(random.pick([-20_000, 20_000, 7_200_000]));
+      world.note("the store's clock is set");
     } else if (dice < 0.86) {
       one.clock.jumpWall(random.pick([-3_600_000, 3_600_000]));
       one.wallLiesUntilMs = world.nowMs() + 2 * LEASE_MS;
@@ -219,6 +238,55 @@ class Exploration {
     world.note(`${name} is restored`);
   }
 
+  /** An operator releases a shard, evicts a member, or resets the fleet; or a deploy begins that has another list of shards. */
+  #order(): void {
+    const world = this.#world;
+    const random = this.#orders;
+    const operator = world.connect();
+    this.#spoil(operator);
+    const { store } = operator;
+    const dice = random.next();
+    if (dice < 0.2) {
+      this.#isResetWanted = true;
+      const isDeleted = random.chance(0.5);
+      if (isDeleted) world.service.remove("fleet/f/plan");
+      // Until the calm nothing is granted then.
+      const isLeft = isDeleted && random.chance(0.5);
+      world.note(isLeft ? "the plan is deleted" : "the fleet is reset");
+      if (!isLeft) void resetFleet(store, "f").catch(() => undefined);
+    } else if (dice < 0.4 && this.#isNamed) {
+      world.shards = Array.from({ length: random.pick([1, 3, 9, 14]) }, (_, index) => `tenant-${index}`);
+      world.note(`a deploy with ${world.shards.length} shards begins`);
+    } else void this.#releaseOrEvict(store, dice < 0.7).catch(() => undefined);
+  }
+
+  async #releaseOrEvict(store: RecordLeaseStore, isRelease: boolean): Promise<void> {
+    const { shards, members } = await readFleet(store, "f");
+    const held = shards.filter(({ term }) => term !== undefined);
+    if (isRelease && held.length > 0) {
+      const { name, term = 0 } = this.#orders.pick(held);
+      this.#world.note(`${name} in term ${term} is released`);
+      await releaseShard(store, "f", name, { ifTerm: term });
+    } else if (members.length > 0) {
+      const { election, term } = this.#orders.pick(members);
+      this.#world.note(`${election} in term ${term} is evicted`);
+      await store.break(election, { reason: "evicted", ifTerm: term });
+    }
+  }
+
+  /** Repeats a reset until it is done. */
+  async #reset(): Promise<void> {
+    const { store } = this.#world.connect();
+    for (;;) {
+      try {
+        await resetFleet(store, "f");
+        return this.#world.note("the reset is done");
+      } catch {
+        await sleep(store.clock, 1_000);
+      }
+    }
+  }
+
   #cut(processes: readonly Process[], forMs: number): void {
     for (const { connection } of processes) connection.cutUntilMs = this.#world.nowMs() + forMs;
     this.#world.note(`${processes.map(({ name }) => name).join()} cut off for ${forMs.toFixed(0)}`);
@@ -231,8 +299,10 @@ class Exploration {
     this.#thaw(Infinity);
     for (const { connection } of world.processes) connection.heal();
     world.habits = { ...QUIET };
+    if (this.#isNamed) for (const [process, list] of this.#lists) if (list !== world.shards) process.stop();
     if (!world.processes.some(({ isMember }) => isMember)) this.#make();
     world.note("calm");
+    if (this.#isResetWanted) void this.#reset();
     const sinceMs = world.nowMs();
     let wellMs = 0;
     while (world.violations.length === 0 && world.nowMs() - sinceMs < CALM_LIMIT_MS) {

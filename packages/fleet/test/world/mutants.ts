@@ -62,9 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: "leaving-is-undone",
     bug: "a shard that is asked to leave may stay after all, under its old term",
     isRare: true,
-    patches: [
-      { file: "revise.ts", find: ": entry;\n      if (kept", replace: ": { ...entry, leaving: false };\n      if (kept" },
-    ],
+    patches: [{ file: "revise.ts", find: "freed) : entry);", replace: "freed) : { ...entry, leaving: false });" }],
   },
   {
     name: "term-stays",
@@ -126,5 +124,45 @@ export const MUTANTS: readonly Mutant[] = [
         replace: "(this.#isFenced && void this.#seals.seal(shard).catch(() => false), true)",
       },
     ],
+  },
+  {
+    name: "shard-outlasts-its-session",
+    bug: "a shard stays valid although its session has ended",
+    patches: [{ file: "hold.ts", find: "!this.#isOver && session.isValid();", replace: "!this.#isOver;" }],
+  },
+  {
+    name: "lost-plan-is-made-anew",
+    bug: "a coordinator makes a first plan although members have carried one out",
+    patches: [{ file: "coordinator.ts", find: "if ((found?.plan.revision ?? 0) < highest) throw", replace: "if (false) throw" }],
+  },
+  {
+    name: "rests-are-busy",
+    bug: "a shard that rests makes all members poll often",
+    isRare: true,
+    patches: [
+      {
+        file: "revise.ts",
+        find: "if (!this.#wanted.has(shard)) continue;",
+        replace: "if (!this.#wanted.has(shard)) continue;\n      if (this.#wishes.resting.has(shard)) this.#pending = true;",
+      },
+    ],
+  },
+  {
+    name: "reports-without-bound",
+    bug: "a report may be larger than any store's value",
+    isRare: true,
+    patches: [{ file: "report.ts", find: "if (Buffer.byteLength(whole) <= MAX_BYTES) return whole;", replace: "return whole;" }],
+  },
+  {
+    name: "gathering-without-end",
+    bug: "members that come and go keep all shards free",
+    isRare: true,
+    patches: [{ file: "crowd.ts", find: " && nowMs - this.#gatherMs < 3 * gatherMs", replace: "" }],
+  },
+  {
+    name: "restless-members-get-shards",
+    bug: "a session that was never renewed gets shards beside others",
+    isRare: true,
+    patches: [{ file: "revise.ts", find: "return steady.length > 0 ? steady : all;", replace: "return all;" }],
   },
 ];

@@ -70,6 +70,8 @@ export interface WorldOptions {
   readonly shards: readonly string[];
   readonly habits?: Habits;
   readonly storeClock?: boolean;
+  /** True if the store's clock can be set, so that the wall clocks have a veto. */
+  readonly clockSteps?: boolean;
   readonly clockRate?: number;
   /** True if a failover may undo what a read shows. */
   readonly showsUndurable?: boolean;
@@ -103,8 +105,8 @@ export class World {
     this.#options = options;
     this.clock = new VirtualClock(seed);
     this.random = new SeededRandom(seed ^ 0x5bd1e995);
-    const { storeClock = false, clockRate = 1, showsUndurable = false } = options;
-    const time = storeClock ? { storeClock: { toleranceMs: 500, exact: false }, clockRate } : {};
+    const { storeClock = false, clockSteps = false, clockRate = 1, showsUndurable = false } = options;
+    const time = storeClock ? { storeClock: { toleranceMs: 500, exact: false, mayStep: clockSteps }, clockRate } : {};
     this.service = new SimulatedRecordService(this.clock, { ...time, showsUndurable });
     this.service.onAccepted = ({ election }) => void this.names.add(election);
     this.shards = options.shards;
@@ -124,11 +126,16 @@ export class World {
     this.violations.push(`${this.nowMs().toFixed(0)} ${text}`);
   }
 
-  /** Starts a process that runs a member. */
-  start(name: string, options: Partial<FleetOptions> = {}, rate = 1): Process {
+  /** A connection of a process that is no member, with a store that has read nothing. */
+  connect(rate = 1): Pick<Process, "clock" | "connection" | "store"> {
     const clock = new ProcessClock(this.clock, { rate });
     const connection = new Connection(this.clock, clock, this.service, this.random, this.names);
-    const store = new Store(connection.records(), { clock });
+    return { clock, connection, store: new Store(connection.records(), { clock }) };
+  }
+
+  /** Starts a process that runs a member. */
+  start(name: string, options: Partial<FleetOptions> = {}, rate = 1): Process {
+    const { clock, connection, store } = this.connect(rate);
     const fleet = new Fleet({
       store,
       fleet: "f",
