@@ -1,5 +1,8 @@
 // The dashboard. It draws the events of GET /events, and sends no other request. Every name is set as text, never as markup.
 
+import { make, setText } from "./elements.js";
+import { drawFleet } from "./fleets.js";
+
 const REDRAW_MS = 250;
 const AGAIN_MS = 2_000;
 /** At this share of the lease a renewal counts as late. Leaders renew at a third of the lease. */
@@ -28,6 +31,7 @@ function follow() {
   source.addEventListener("open", () => connected(true));
   source.addEventListener("change", ({ data }) => take(JSON.parse(data)));
   source.addEventListener("look", ({ data }) => take(JSON.parse(data)));
+  source.addEventListener("fleet", ({ data }) => drawFleet(JSON.parse(data)));
   source.addEventListener("error", () => {
     connected(false);
     // A browser reconnects by itself after a broken connection, but not after a refusal.
@@ -81,14 +85,6 @@ function makeCard(election) {
   const told = make("p", { parent: article, className: "told" });
   elections.append(article);
   return { article, leader, meter, fill, rows, strip, toldElement: told, colours: new Map() };
-}
-
-function make(tag, { parent, text, className } = {}) {
-  const element = document.createElement(tag);
-  if (text !== undefined) element.textContent = text;
-  if (className !== undefined) element.className = className;
-  parent?.append(element);
-  return element;
 }
 
 /** Puts the elections with trouble first, hides those that the filter leaves out, and says how all of them are. */
@@ -248,11 +244,6 @@ function show(row, text, className = "") {
   row.text.hidden = text === undefined;
   setText(row.text, text ?? "");
   row.text.className = className;
-}
-
-/** Changes an element only if the text differs. So a selection stays, and a screen reader reads no text again. */
-function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
 }
 
 function duration(ms) {

@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Fleet } from "@leasehold/fleet";
+import { SqlLeaseStore } from "@leasehold/sql";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { CHROMIUM, programMissing } from "@leasehold/test-kit/backends/programs";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -107,6 +109,35 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard in Chr
     expect(await tab.value("document.querySelectorAll('article :is(img, b, script)').length")).toBe(0);
     expect(await tab.page.title()).toBe("Leasehold");
     await tab.page.screenshot({ path: join(PICTURES, "markup.png") });
+  });
+
+  test("shows a fleet: members as columns, shards as cells, and the shards that have moved", async () => {
+    const store = await freshStore();
+    const times = { leaseDurationMs: 12_000, gatherMs: 0, settleMs: 1_000, retryPeriodMs: 300 };
+    const start = (memberId: string): void => {
+      const own = new SqlLeaseStore({ sqlite: store.replace("sqlite://", "") });
+      const fleet = new Fleet({ ...times, store: own, fleet: "orders", shards: 6, memberId, logger: false });
+      const running = fleet.run(({ ended }) => ended);
+      onTestFinished(async () => {
+        await Promise.all([fleet.stop(), running]);
+        await own.close();
+      });
+    };
+    start("host-1");
+    const server = await RealSidecar.start(["--http", "127.0.0.1:0", "--fleet", "orders"], { LEASEHOLD_STORE: store });
+    onTestFinished(async () => await server[Symbol.asyncDispose]());
+    const tab = await open(server.url);
+    await tab.until("document.querySelectorAll('.grid li.held').length === 6");
+    expect(await tab.text(".grid h3")).toBe("host-1");
+
+    start(MARKUP);
+    await tab.until(
+      "[...document.querySelectorAll('.grid section')].map((each) => each.querySelectorAll('li').length).join() === '3,3'",
+    );
+    await tab.until("document.querySelectorAll('.grid li.moved').length > 0");
+    expect(await tab.value("document.querySelectorAll('article :is(img, b, script)').length")).toBe(0);
+    expect(await faults(tab)).toEqual([]);
+    await tab.page.screenshot({ path: `${PICTURES}fleet.png` });
   });
 
   test("is refused under another host name that resolves to this address", async () => {

@@ -1,8 +1,11 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
+import { MemoryLeaseStore } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
-import { expect, test } from "vitest";
+import { Fleet } from "@leasehold/fleet";
+import { expect, test, vi } from "vitest";
 import { EventStreams } from "../src/serve/event-stream.ts";
+import { FleetWatch } from "../src/serve/fleet-watch.ts";
 
 const HEARTBEAT_MS = 15_000;
 
@@ -84,4 +87,30 @@ test("stops the heartbeat with the server, even if unread bytes keep a stream op
 
   expect(hasEnded).toBe(true);
   expect(clock.pendingTimers).toBe(0);
+});
+
+test("reads fleets while there is a reader, and sends who holds which shard, or why that cannot be read", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryLeaseStore({ clock });
+  const fleet = new Fleet({ store, fleet: "orders", shards: 3, memberId: "host-1", logger: false });
+  const running = fleet.run(({ ended }) => ended);
+  await clock.advance(20_000);
+  using streams = new EventStreams([], clock, new FleetWatch(store, ["orders"], clock));
+  const reader = new Reader();
+  streams.add(reader.asResponse());
+  await vi.waitFor(() => expect(reader.written.join("")).toContain("event: fleet"));
+  const [, data = ""] = /event: fleet\ndata: (.*)\n\n/.exec(reader.written.join("")) ?? [];
+  expect(JSON.parse(data)).toMatchObject({ fleet: "orders", members: [{ memberId: "host-1", shards: 3 }], shards: [{}, {}, {}] });
+
+  vi.spyOn(store, "list").mockImplementation(() => {
+    throw new Error("away");
+  });
+  await clock.advance(2_000);
+  expect(reader.written.at(-1)).toBe('event: fleet\ndata: {"fleet":"orders","error":"away"}\n\n');
+
+  reader.end();
+  vi.restoreAllMocks();
+  const { length } = reader.written;
+  await Promise.all([fleet.stop(), running, clock.advance(100_000)]);
+  expect(reader.written).toHaveLength(length);
 });

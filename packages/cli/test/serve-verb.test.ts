@@ -110,6 +110,19 @@ describe("serve", () => {
     expect(await command.store.read("f")).toMatchObject({ holder: "web-1", value: "http://web-1", leaseDurationMs: 20_000 });
   });
 
+  test("shows fleets without an election, and refuses a name that no fleet has", async () => {
+    {
+      await using sidecar = await started("--fleet", "orders", "--http", "127.0.0.1:0");
+      expect(sidecar.said).toContain("serving 'orders' as");
+      expect(await status(sidecar.url, "/fleets.js")).toBe(200);
+    }
+    command = new CapturedCommand();
+    expect(await command.run("serve", "--fleet", "a/b")).toMatchObject({
+      exitCode: 78,
+      stderr: expect.stringContaining("has a slash") as string,
+    });
+  });
+
   test("gives the lease up without checkpoints, which need a token from a file or the environment", async () => {
     const file = join(folder, "token");
     writeFileSync(file, "secret\n");

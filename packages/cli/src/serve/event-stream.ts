@@ -1,23 +1,29 @@
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "@leasehold/core/provider";
 import type { ServedElector, Happening } from "./candidate.ts";
+import type { FleetWatch } from "./fleet-watch.ts";
 
 /** The time between two heartbeats. A proxy may end a connection that is silent for longer. */
 const HEARTBEAT_MS = 15_000;
 /** The server disconnects a reader with more unread bytes, which is gone or too slow to follow. */
 const MOST_UNREAD_BYTES = 1_000_000;
 
-/** The readers of `GET /events`. A new reader gets every election at once, and later each election after an event. */
+/**
+ * The readers of `GET /events`. A new reader gets every election at once, and later each election after an event. Fleets are read and
+ * sent while there is a reader.
+ */
 export class EventStreams implements Disposable {
   readonly #candidates: readonly ServedElector[];
   readonly #clock: Clock;
+  readonly #fleets: FleetWatch | undefined;
   readonly #readers = new Set<ServerResponse>();
   readonly #stops: ReadonlyArray<() => void>;
   #heartbeat: Timer | undefined;
 
-  constructor(candidates: readonly ServedElector[], clock: Clock) {
+  constructor(candidates: readonly ServedElector[], clock: Clock, fleets?: FleetWatch) {
     this.#candidates = candidates;
     this.#clock = clock;
+    this.#fleets = fleets;
     this.#stops = candidates.map((candidate) =>
       candidate.onHappening((happening) => {
         if (this.#readers.size > 0) this.#send(messageOf(happening, candidate), this.#readers);
@@ -34,15 +40,20 @@ export class EventStreams implements Disposable {
     this.#readers.add(response);
     response.once("close", () => {
       this.#readers.delete(response);
-      if (this.#readers.size === 0) this.#heartbeat?.cancel();
+      if (this.#readers.size > 0) return;
+      this.#heartbeat?.cancel();
+      this.#fleets?.stop();
     });
     for (const candidate of this.#candidates) this.#send(messageOf("change", candidate), [response]);
-    if (this.#readers.size === 1) this.#beat();
+    if (this.#readers.size > 1) return;
+    this.#beat();
+    this.#fleets?.start((view) => this.#send(`event: fleet\ndata: ${JSON.stringify(view)}\n\n`, this.#readers));
   }
 
   [Symbol.dispose](): void {
     for (const stop of this.#stops) stop();
     this.#heartbeat?.cancel();
+    this.#fleets?.stop();
     for (const reader of this.#readers) reader.end();
   }
 

@@ -26,7 +26,7 @@ const MOST_READERS = Math.min(100, Math.floor(mostConnections() / 2));
  */
 export async function startHttp({ address, served, rules, clock }: HttpOptions): Promise<HttpServer> {
   if (address.kind === "unix") await prepareSocket(address.path);
-  const streams = new EventStreams(served.candidates, clock);
+  const streams = new EventStreams(served.candidates, clock, served.fleets);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<HttpReply | undefined> =>
     await replyTo(request, response, { served, rules, streams });
   try {

@@ -10,6 +10,8 @@ const TYPES: Readonly<Record<string, string>> = {
   "dashboard.html": "text/html; charset=utf-8",
   "dashboard.css": "text/css; charset=utf-8",
   "dashboard.js": "text/javascript; charset=utf-8",
+  "elements.js": "text/javascript; charset=utf-8",
+  "fleets.js": "text/javascript; charset=utf-8",
 };
 
 /** Reads the files of the dashboard, and returns them by their paths. They are served as they are: there is no build step. */

@@ -1,6 +1,7 @@
 import { json, mistake, NO_CONTENT, type HttpReply } from "../http/reply.ts";
 import type { ServedElector } from "./candidate.ts";
 import { METRICS_TYPE, type Figures } from "./figures.ts";
+import type { FleetWatch } from "./fleet-watch.ts";
 import type { PageFile } from "./page.ts";
 
 /** The parts of this process that the server reports on. */
@@ -8,6 +9,7 @@ export interface Served {
   readonly candidates: readonly ServedElector[];
   readonly figures: Figures;
   readonly page: ReadonlyMap<string, PageFile>;
+  readonly fleets?: FleetWatch | undefined;
   /** Reports whether this process has begun to stop, and gives its leaderships up. */
   readonly isStopping: () => boolean;
   /** Records that the work of an election goes on. */

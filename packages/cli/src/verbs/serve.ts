@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { Elector, type Leadership } from "@leasehold/core";
+import { onAbort } from "@leasehold/core/provider";
 import { collectedOption } from "../collected-option.ts";
 import { parseDuration } from "../duration.ts";
 import { EXIT } from "../exit-codes.ts";
@@ -8,6 +9,7 @@ import { addLogOptions, logOf } from "../log-options.ts";
 import { waitUnlessStopped } from "../run/stop-limit.ts";
 import { ServedElector } from "../serve/candidate.ts";
 import { Figures } from "../serve/figures.ts";
+import { FleetWatch } from "../serve/fleet-watch.ts";
 import { DEFAULT_ADDRESS, parseHttpAddress } from "../http/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
 import { pageFiles } from "../serve/page.ts";
@@ -18,6 +20,7 @@ import type { Verb } from "../verb.ts";
 
 interface Options {
   readonly election?: readonly string[];
+  readonly fleet: readonly string[];
   readonly http: string;
   readonly httpHost: readonly string[];
   readonly id?: string;
@@ -32,6 +35,7 @@ export const verb: Verb = {
   define(command) {
     addLogOptions(addStoreOptions(command))
       .addOption(collectedOption("--election <name>", "the election, once for each (default: LEASEHOLD_ELECTION)"))
+      .addOption(collectedOption("--fleet <name>", "a fleet to show on the dashboard, once for each").default([], ""))
       .option("--http <address>", "where to listen, or unix:/path", DEFAULT_ADDRESS)
       .addOption(collectedOption("--http-host <name>", "a host name under which it is asked, once for each").default([], ""))
       .option("--id <id>", "this candidate's name (default: the host's name)")
@@ -49,6 +53,8 @@ export const verb: Verb = {
     const { inform, tell, logger } = logOf(command, environment);
     using _watch = environment.watchNpx(tell);
     await using store = await openStore(command, environment);
+    const fleets = new FleetWatch(store, options.fleet, clock);
+    await fleets.check();
     const common = {
       store,
       clock,
@@ -68,11 +74,13 @@ export const verb: Verb = {
       candidates,
       figures,
       page: pageFiles(),
+      fleets,
       isStopping: () => signal.aborted,
       checkpoint: (election: string) => held.get(election)?.checkpoint(),
     };
     await using server = await startHttp({ address, served, rules: { hosts: options.httpHost, token }, clock });
-    inform(`serving ${elections.map((election) => `'${election}'`).join(", ")} as '${common.candidateId}' on ${server.url}`);
+    const names = [...elections, ...options.fleet];
+    inform(`serving ${names.map((name) => `'${name}'`).join(", ")} as '${common.candidateId}' on ${server.url}`);
     const lead = async (leadership: Leadership): Promise<void> => {
       held.set(leadership.election, leadership);
       await leadership.ended;
@@ -81,6 +89,8 @@ export const verb: Verb = {
       // If one elector ends, end all of them, so that a supervisor notices.
       await elector.run(lead, { signal }).finally(() => ended.abort());
     });
+    // Without an election it shows fleets until it is stopped.
+    if (runs.length === 0) runs.push(new Promise((resolve) => void onAbort(signal, () => resolve())));
     const settled = await waitUnlessStopped(Promise.allSettled(runs), { stopped: signal, clock });
     const failure = settled?.find((run) => run.status === "rejected");
     for (const candidate of candidates) candidate[Symbol.dispose]();
@@ -107,10 +117,10 @@ function sayWhoLeads(candidate: ServedElector, inform: (line: string) => void): 
   });
 }
 
-function electionsOf({ election }: Options, { env }: ProcessEnvironment): readonly string[] {
+function electionsOf({ election, fleet }: Options, { env }: ProcessEnvironment): readonly string[] {
   const { LEASEHOLD_ELECTION: fromEnvironment } = env;
   const elections = [...new Set(election ?? (fromEnvironment ? [fromEnvironment] : []))];
-  if (elections.length > 0) return elections;
+  if (elections.length > 0 || fleet.length > 0) return elections;
   throw new CommandError(EXIT.usage, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION.");
 }
 
