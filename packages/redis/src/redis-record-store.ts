@@ -43,6 +43,7 @@ export class RedisRecordStore implements RecordStore {
     maxValueBytes: 65_536,
     fence: "atomic",
     storeClock: STORE_CLOCK,
+    fleet: true,
     showsUndurable: true,
     losesAcknowledged: true,
   };
