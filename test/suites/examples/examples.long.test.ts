@@ -8,6 +8,7 @@ import "./worker.ts";
 import "./cron-job.ts";
 import "./nestjs.ts";
 import "./queue.ts";
+import "./partitions.ts";
 import "./clouds.ts";
 import "./azure.ts";
 import "./google-cloud.ts";

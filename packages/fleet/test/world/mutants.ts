@@ -133,6 +133,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "lost-plan-is-made-anew",
     bug: "a coordinator makes a first plan although members have carried one out",
+    isRare: true,
     patches: [{ file: "coordinator.ts", find: "if ((found?.plan.revision ?? 0) < highest) throw", replace: "if (false) throw" }],
   },
   {
