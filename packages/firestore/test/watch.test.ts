@@ -260,9 +260,9 @@ describe("an elector", () => {
       await expect.poll(() => b.elector.isLeader, { interval: 5 }).toBe(true);
     });
 
-    const [release, read] = methods;
+    // One read more, before the release or after it, if the first wake-up of the watch comes only now.
+    const [release, read] = methods.slice(methods.indexOf("Commit"));
     expect([release, read, methods.at(-1)]).toEqual(["Commit", "BatchGetDocuments", "Commit"]);
-    // One more if the first wake-up of the watch comes only now.
     expect(methods.length).toBeLessThanOrEqual(4);
     stopB.abort();
     await runningB;
