@@ -1,15 +1,22 @@
-import { ForeignRecordError, type AdminStore, type Order, type OrderLimits, type ElectionState } from "@leasehold/core/provider";
+import {
+  ForeignRecordError,
+  closeExpired,
+  type AdminStore,
+  type Order,
+  type OrderLimits,
+  type ElectionState,
+} from "@leasehold/core/provider";
 import { conditionFailed, failureOf, lossOf, STORE_NAME } from "./azure-blob-errors.ts";
 import type { StoreParts } from "./parts.ts";
 import { BREAK_AT_EXPIRY_S, BREAK_NOW_S, type BlobRequests } from "./requests.ts";
 import { decodeNote, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type OrderNote } from "./schema.ts";
-import { isFree, orderOf, type BlobReading } from "./observed-blob.ts";
+import { isFree, orderOf, pastOf, type BlobReading, type ObservedBlob } from "./observed-blob.ts";
 
 /** An order for the term that a read has found. */
 interface OrderWrite {
   readonly requests: BlobRequests;
   readonly election: string;
-  readonly found: BlobReading;
+  readonly found: ObservedBlob;
   readonly order: Order;
   readonly limits: OrderLimits;
 }
@@ -69,12 +76,19 @@ async function breakLease({ requests, election, found, order, limits }: OrderWri
 
 /**
  * Writes the order in place of the value and the reservation of the last leader. There is no leader, and the administrator
- * decides which candidate may lead.
+ * decides which candidate may lead. The history gets the end of the term, because the lease no longer shows it after the write.
  */
 async function writeOrder({ requests, election, found, order, limits }: OrderWrite): Promise<void> {
   const { metadata, etag } = found;
   const { term, termId, candidateId, leaseDurationMs } = found.term;
-  const ordered = { term, termId, candidateId, leaseDurationMs, order: noteOf(order) };
+  const ordered = {
+    term,
+    termId,
+    candidateId,
+    leaseDurationMs,
+    order: noteOf(order),
+    history: closeExpired(pastOf(found)).history,
+  };
   await requests.setMetadata("order", election, undefined, etag, encodeTerm(ordered, metadata), limits);
 }
 

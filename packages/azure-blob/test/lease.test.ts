@@ -136,6 +136,15 @@ describe("a lease of a blob", () => {
       expect((await history())?.at(-1)).toMatchObject({ term: 4, end: "broken" });
     });
 
+    it.each(["released", "expired"] as const)("with its last terms although an order was given after one %s", async (end) => {
+      const lease = await win(a, { candidateId: "a" });
+      if (end === "released") await azure.run(a.store.release(lease, LIMITS));
+      else await azure.clock.advance(LEASE_MS);
+      await azure.run(b.store.transfer(ELECTION, "b", { transferTimeoutMs: 60_000, timeoutMs: 1_000 })).catch(() => undefined);
+      await azure.run(b.store.break(ELECTION, { reason: "stuck" }));
+      expect((await azure.run(b.store.read(ELECTION)))?.history).toMatchObject([{ term: 1, candidateId: "a", end }]);
+    });
+
     it("as a foreign record if its metadata is not a lease's, and is not remembered", async () => {
       await win();
       await azure.run(b.store.read(ELECTION));

@@ -47,7 +47,7 @@ export { barOf, withBars } from "./records/bars.ts";
 export { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
 export * from "./records/record-store.ts";
-export { beginTerm, endTerm, historyOf, type TermRecord } from "./records/term-history.ts";
+export { beginTerm, closeExpired, endTerm, historyOf, type TermRecord } from "./records/term-history.ts";
 export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
 export {
   checkBoolean,
