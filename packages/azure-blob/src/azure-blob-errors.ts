@@ -1,5 +1,5 @@
 import { isLeaseholdError, type LossReason, type StoreErrorCode } from "@leasehold/core";
-import { redact, requestFailed, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
+import { asSentence, redact, requestFailed, retryAfterMs, wasNeverSent } from "@leasehold/core/provider";
 
 export const STORE_NAME = "azure-blob";
 
@@ -104,7 +104,7 @@ function readFailure(error: unknown): BlobFailure {
   // The answer of another server may repeat the whole request, with its signature.
   const text = status !== 0 && requestId === undefined ? "the answer does not come from the service" : redact(message ?? "");
   const cause = new Error(
-    `${serviceCode}${status ? ` (HTTP ${status})` : ""}${text ? `: ${text}` : "."}${requestId ? ` [request ${requestId}]` : ""}`,
+    `${serviceCode}${status ? ` (HTTP ${status})` : ""}${text ? `: ${asSentence(text)}` : "."}${requestId ? ` [request ${requestId}]` : ""}`,
   );
   cause.name = name ?? "Error";
   return {

@@ -128,7 +128,7 @@ describe("a failure of Azure's SDK", () => {
     [
       { status: 409, code: "C" },
       true,
-      "azure-blob: 'renew' of 'e' failed: C (HTTP 409): the answer does not come from the service",
+      "azure-blob: 'renew' of 'e' failed: C (HTTP 409): the answer does not come from the service.",
     ],
     [{ code: "ECONNRESET" }, false, "azure-blob: 'renew' of 'e' failed: ECONNRESET: The words."],
     [{}, false, "azure-blob: 'renew' of 'e' failed: RestError: The words."],
@@ -146,7 +146,9 @@ describe("a failure of Azure's SDK", () => {
     expect(told(reply).message).toMatch(advice);
   });
 
-  it("ends with a full stop if it has no message, and has the name Error if it has no name", () => {
+  it("ends with a full stop, also without a message or with one of a socket, and has the name Error if it has no name", () => {
+    const refused = toStoreError(new Error("connect ECONNREFUSED 127.0.0.1:1"), "x", "e", true);
+    expect(refused.message).toMatch(/ECONNREFUSED 127\.0\.0\.1:1\.$/);
     const error = toStoreError({ code: "X" }, "x", "e", true) as StoreError;
     expect(error.cause).toMatchObject({ name: "Error", message: "X." });
   });
