@@ -32,6 +32,9 @@ test("a store that shows what is not durable takes three round trips for a lost 
   expect(store.capabilities).toMatchObject({ showsUndurable: true, roundTrips: 3 });
   const report = timing({}, store.capabilities);
   expect(report.roundTripMs).toBe(report.attemptTimeoutMs / 3);
+  // A store may copy an option that is not set.
+  Object.assign(records.capabilities, { roundTrips: undefined });
+  expect(new RecordLeaseStore(records, { clock }).capabilities.roundTrips).toBe(3);
 });
 
 describe("an acquisition whose reply was lost", () => {

@@ -222,9 +222,9 @@ export class RecordOccurrenceStore extends RecordLeaseStore implements Occurrenc
 function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
   const { storeClock, showsUndurable } = records.capabilities;
   return {
-    // Three: a write whose reply was lost, a read that finds it, and the write that makes it count.
-    ...(showsUndurable ? { roundTrips: 3 } : {}),
     ...records.capabilities,
+    // Three: a write whose reply was lost, a read that finds it, and the write that makes it count.
+    roundTrips: records.capabilities.roundTrips ?? (showsUndurable ? 3 : undefined),
     expiry: "observed",
     watch: records.watch ? "push" : "poll",
     minLeaseMs: shortestLeaseMs(storeClock),
