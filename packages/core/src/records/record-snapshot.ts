@@ -1,4 +1,11 @@
-import { blockerOf, type Claims, type Completion, type LeaseSnapshot, type LeaseState } from "../store/lease-snapshot.ts";
+import {
+  blockerOf,
+  isNotRun,
+  type Claims,
+  type Completion,
+  type LeaseSnapshot,
+  type LeaseState,
+} from "../store/lease-snapshot.ts";
 import type { Expiry } from "../store/lease-store.ts";
 import { barOf, type Bar } from "./bars.ts";
 import type { LeaseRecord } from "./record-store.ts";
@@ -51,7 +58,9 @@ function completionOf({ done, value }: LeaseRecord): Completion | undefined {
   if (!done || value === undefined) return undefined;
   try {
     const completion: unknown = JSON.parse(value);
-    return typeof completion === "object" && completion !== null ? completion : undefined;
+    if (typeof completion !== "object" || completion === null) return undefined;
+    const { skipped, ...rest } = completion as Completion;
+    return isNotRun(skipped) ? { ...rest, skipped } : rest;
   } catch {
     return undefined;
   }

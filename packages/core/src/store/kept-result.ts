@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../reporting/errors.ts";
-import type { Completion } from "./lease-snapshot.ts";
+import { isNotRun, type Completion } from "./lease-snapshot.ts";
 import type { OccurrenceStore } from "./lease-store.ts";
 import { utf8Bytes } from "./names.ts";
 
@@ -14,7 +14,7 @@ export function completionOf(result: unknown, id: string, store: OccurrenceStore
 export function completionIn(given: unknown, id: string, store: OccurrenceStore): Completion | undefined {
   if (typeof given !== "object" || given === null) return undefined;
   const { result, failure, skipped } = given as Completion;
-  const isCompletion = typeof (failure ?? skipped) === "string";
+  const isCompletion = failure === undefined ? isNotRun(skipped) : typeof failure === "string";
   return isCompletion ? checked({ result, failure, skipped }, id, store) : completionOf(result, id, store);
 }
 

@@ -7,6 +7,13 @@
  */
 export type NotRun = "overlap" | "cancelled" | "paused" | "missed";
 
+const NOT_RUN: ReadonlySet<unknown> = new Set<NotRun>(["overlap", "cancelled", "paused", "missed"]);
+
+/** Reports whether a value is one of these reasons. The `skipped` of a task's own result may be anything. */
+export function isNotRun(value: unknown): value is NotRun {
+  return NOT_RUN.has(value);
+}
+
 /** The facts that are recorded together with the end of an occurrence. */
 export interface Completion {
   /** The result of the task, as JSON holds it; absent where none was kept. */
