@@ -73,7 +73,7 @@ const ACKNOWLEDGEMENT: ShapeOf<messages.Acknowledgement> = { taken: isFlag, term
 const PEER: ShapeOf<messages.PeerState> = { name: isText, why: isText, forMs: isNumber };
 const arePeers: Check = (value) => Array.isArray(value) && value.every(shaped(PEER));
 const SIGHTED: ShapeOf<messages.LeaderReply> = { ...SIGNED, absent: arePeers };
-const PONG: ShapeOf<messages.Pong> = { takesPart: isFlag, syncMs: isNumber, absent: arePeers };
+const PONG: ShapeOf<messages.Pong> = { takesPart: isFlag, why: optional(isText), syncMs: isNumber, absent: arePeers };
 const TOLD: ShapeOf<messages.StateReply> = {
   ...{ forgot: isFlag, takesPart: optional(isFlag), isFresh: isFlag },
   ...{ floor: isCount, clockFloor: isCount, terms: recordOf(isCount), longestLeaseMs: isWait },

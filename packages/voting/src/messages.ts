@@ -153,6 +153,8 @@ export interface PeerState {
 export interface Pong {
   readonly kind: "PING";
   readonly takesPart: boolean;
+  /** The reason why it does not take part. An older version does not say it. */
+  readonly why?: string | undefined;
   /** The time that a sync of the server's disk takes, in milliseconds. */
   readonly syncMs: number;
   readonly absent: readonly PeerState[];

@@ -3,6 +3,8 @@ import type { VoterReply, PeerState } from "./messages.ts";
 
 /** The reason of a server that answers, and does not vote yet or any more. */
 export const TAKES_NO_PART = "it takes no part.";
+/** The reason of a server that takes part, and cannot vote. */
+export const DISK_HANGS = "its disk does not end a write.";
 
 interface Peer {
   /** The reason why the server takes no part; undefined if it takes part. */
@@ -25,8 +27,7 @@ export class Peers {
   heard(name: string, answer: VoterReply | undefined): void {
     // A server answers TELL whether it takes part or not.
     if (answer?.kind === "TELL") return;
-    const takesPart = answer?.kind === "PING" ? answer.takesPart : answer !== undefined && answer.kind !== "SILENT";
-    const why = takesPart ? undefined : answer ? TAKES_NO_PART : "it does not answer.";
+    const why = answer ? reasonIn(answer) : "it does not answer.";
     const known = this.#peers.get(name);
     if (!known || known.why !== why) this.#peers.set(name, { why, sinceMs: this.#clock.monotonicMs() });
   }
@@ -55,4 +56,10 @@ export class Peers {
     const forMs = this.#clock.monotonicMs() - sinceMs;
     return { name, store: "voting", counts: why === undefined, forMs, waitsFor: why };
   }
+}
+
+/** Returns the reason why the server does not count that has given this answer; undefined if it counts. */
+function reasonIn(answer: VoterReply): string | undefined {
+  if (answer.kind === "PING") return answer.takesPart ? undefined : (answer.why ?? TAKES_NO_PART);
+  return answer.kind === "SILENT" ? TAKES_NO_PART : undefined;
 }

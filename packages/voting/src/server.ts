@@ -10,7 +10,7 @@ import {
 } from "./messages.ts";
 import { Pace } from "./pace.ts";
 import { PeerLinks, type Transport } from "./peer-links.ts";
-import { Peers, TAKES_NO_PART } from "./peers.ts";
+import { DISK_HANGS, Peers, TAKES_NO_PART } from "./peers.ts";
 import { PreVotes } from "./pre-votes.ts";
 import { StartupRecovery, majorityOf, stateReplyOf } from "./startup-recovery.ts";
 import { StateWriter, type Disk } from "./state-writer.ts";
@@ -116,15 +116,19 @@ export class Server {
     return this.#mayTakePart && !this.#writer.isBroken && !this.#closed.signal.aborted;
   }
 
-  /** The server takes part, and its disk answers. This is for persons: a server whose disk hangs still answers heartbeats. */
-  get #isWell(): boolean {
-    return this.takesPart && !this.#writer.hangs;
+  /**
+   * The reason why this server does not count; undefined if it counts. This is for persons: a server whose disk hangs still answers
+   * heartbeats.
+   */
+  get #why(): string | undefined {
+    if (this.#writer.hangs) return DISK_HANGS;
+    return this.takesPart ? undefined : TAKES_NO_PART;
   }
 
   /** The state of all servers, as this one knows it. */
   members(): readonly StoreMember[] {
-    const counts = this.#isWell;
-    const own = { name: this.name, store: "voting", counts, forMs: 0, waitsFor: counts ? undefined : TAKES_NO_PART };
+    const why = this.#why;
+    const own = { name: this.name, store: "voting", counts: why === undefined, forMs: 0, waitsFor: why };
     return [own, ...this.others.map((other) => this.#peers.member(other))];
   }
 
@@ -190,8 +194,11 @@ export class Server {
       const flags = { forgot: this.#recovery.forgot, takesPart };
       return stateReplyOf(this.#ballots.kept, flags, this.#ballots.longestLeaseMs(this.clock.monotonicMs()));
     }
-    if (request.kind === "PING")
-      return { kind: "PING", takesPart: this.#isWell, syncMs: this.pace.syncMs(this.name), absent: this.#peers.absent };
+    if (request.kind === "PING") {
+      const why = this.#why;
+      const syncMs = this.pace.syncMs(this.name);
+      return { kind: "PING", takesPart: why === undefined, why, syncMs, absent: this.#peers.absent };
+    }
     if (!this.takesPart) return SILENT;
     const answer = await this.#judge(request, from);
     // Wait for changes of this election only; otherwise heartbeats would wait for votes of other elections.

@@ -45,4 +45,5 @@ export const OPTIONAL_IN_ANSWERS: Messages = {
   VOTE: { sign: { ...SIGN, value: "v", broken: BROKEN, transfer: { ...TRANSFER, leftMs: 0.5 } } },
   READ: { sign: SIGN },
   TELL: { takesPart: true },
+  PING: { why: "w" },
 };

@@ -18,6 +18,9 @@ test("a server is absent while it does not answer or takes no part, since this w
   await clock.advance(1_000);
   peers.heard("b", { kind: "SILENT" });
   expect(peers.absent).toEqual([{ name: "b", why: "it takes no part.", forMs: 1_000 }]);
+  peers.heard("b", { ...PONG, takesPart: false, why: "its disk does not end a write." });
+  expect(peers.absent).toEqual([{ name: "b", why: "its disk does not end a write.", forMs: 0 }]);
+  await clock.advance(1_000);
   peers.heard("b", { kind: "TELL", forgot: false, isFresh: false, floor: 0, clockFloor: 0, terms: {}, longestLeaseMs: 0 });
   expect(peers.absent).toMatchObject([{ name: "b", forMs: 1_000 }]);
   peers.heard("b", { kind: "READ", absent: [] });

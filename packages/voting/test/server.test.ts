@@ -130,7 +130,7 @@ test("after a failed write a server is silent and repeats the write until one su
   expect(cluster.disks.get("a")).toContain('"e":{"term":');
 });
 
-test("a server whose disk hangs is reported as one that takes no part, by itself and by the others", async () => {
+test("a server whose disk hangs is reported with this reason, by itself and by the others", async () => {
   const cluster = new Cluster();
   const told: string[] = [];
   const log = { tell: (message: string) => void told.push(message), lasts: () => {}, ends: () => {} };
@@ -142,7 +142,7 @@ test("a server whose disk hangs is reported as one that takes no part, by itself
   expect(absentAt(cluster, "b")).toEqual([]);
   await cluster.clock.advance(30_000);
   for (const name of ["a", "b"])
-    expect(absentAt(cluster, name), name).toMatchObject([{ name: "b", waitsFor: "it takes no part." }]);
+    expect(absentAt(cluster, name), name).toMatchObject([{ name: "b", waitsFor: "its disk does not end a write." }]);
   expect(told.at(-1)).toBe("its disk does not end a write: this server cannot vote until it does.");
 });
 
