@@ -144,8 +144,11 @@ function basisOf(version: string): Basis {
   return { resourceVersion: "1", binding: ["", 0, null, null], durationS: null, termId: null };
 }
 
-function breaksForeign({ broken }: LeaseRecord, { termId, binding }: Basis): boolean {
-  return broken !== undefined && termId?.startsWith(FOREIGN) === true && binding[0] !== BROKEN + broken.id;
+/** Reports whether a write breaks a term of client-go's. A repair with a reason is no break: it holds the Lease, with a new term. */
+function breaksForeign(record: LeaseRecord, { termId, binding }: Basis): boolean {
+  const { broken } = record;
+  if (!broken || barOf(record, "hold")) return false;
+  return termId?.startsWith(FOREIGN) === true && binding[0] !== BROKEN + broken.id;
 }
 
 function specOf(election: string, record: LeaseRecord, basis: Basis | undefined, nowMs: number): LeaseSpec {

@@ -110,6 +110,20 @@ describe("a holder by client-go", () => {
     },
   );
 
+  test.for([undefined, "restored"])("gives way to a repair (reason: %s), which sets the term and holds the Lease", (reason) => {
+    // Also the lowest term that a repair may set holds the Lease for its own time.
+    for (const term of [5, 5_000]) {
+      const vacated = vacantRecord({ term, candidateId: "go", nonce: "n", leaseDurationMs: 60_000 });
+      const held = withBars(vacated, [{ untilMs: 60_000, except: null }]);
+      const after = written(reason === undefined ? held : { ...held, broken: { reason, id: "n" } }, lease);
+      expect(after.spec).toMatchObject({
+        holderIdentity: "leasehold-hold-n",
+        leaseDurationSeconds: 60,
+        leaseTransitions: term,
+      });
+    }
+  });
+
   test("cannot be paused or asked to transfer", () => {
     const { data, version } = storedOf(lease);
     const paused = withBars(data as LeaseRecord, [{ untilMs: null, except: null, reason: "r", id: "i", sinceMs: 1 }]);
