@@ -17,6 +17,7 @@ export class LeaseWatch {
   readonly #transport: ApiTransport;
   readonly #path: string;
   readonly #clock: Clock;
+  #hasBegun = false;
   /** The part of the last event that renewals leave alone. */
   #last: string | undefined;
 
@@ -26,7 +27,10 @@ export class LeaseWatch {
     this.#clock = clock;
   }
 
-  /** Yields a wake-up when a watch stands, and at each event that is no renewal. @throws {StoreError} if it cannot go on. */
+  /**
+   * Yields a wake-up when the first watch stands, and at each event that is no renewal. A later watch begins with an event of the
+   * present state. A wake-up without an event would hide that a gateway lets no event through. @throws {StoreError} if it cannot go on.
+   */
   async *wakeUps(election: string, signal: AbortSignal): AsyncGenerator<void> {
     while (!signal.aborted) {
       const begunMs = this.#clock.monotonicMs();
@@ -41,7 +45,8 @@ export class LeaseWatch {
     const timer = this.#clock.setTimer(() => silence.abort(), WATCH_S * 1_000 + GRACE_MS);
     try {
       const events = await this.#transport.watch(this.#path, AbortSignal.any([signal, silence.signal]));
-      yield;
+      if (!this.#hasBegun) yield;
+      this.#hasBegun = true;
       for await (const event of events) if (this.#isNews(event)) yield;
     } catch (error) {
       // The watch was too slow for the server's history, or the connection has died. The next one begins with the present state.
