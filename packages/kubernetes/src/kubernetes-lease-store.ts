@@ -38,7 +38,7 @@ export class KubernetesLeaseStore extends RecordLeaseStore {
   readonly #namespace: string;
   readonly #goCandidates: boolean;
 
-  /** Sends nothing. @throws {ConfigurationError} for options that cannot work, such as a kubeconfig with an exec plugin. */
+  /** Sends nothing. @throws {ConfigurationError} for options that cannot work, such as a kubeconfig with a proxy-url. */
   constructor(options: KubernetesLeaseStoreOptions = {}) {
     const { clock = systemClock } = options;
     const { access, namespace, goCandidates } = checkedOptions(options, clock);
