@@ -113,7 +113,7 @@ export class KubernetesRecordStore implements RecordStore {
     signal.throwIfAborted();
     try {
       const answer = await this.#transport.call(request, signal);
-      checkKind(answer, label.operation === "list" ? "LeaseList" : "Lease");
+      checkAnswer(answer, label.operation === "list" ? "LeaseList" : "Lease");
       return answer;
     } catch (error) {
       if (signal.aborted) throw signal.reason;
@@ -129,7 +129,11 @@ export class KubernetesRecordStore implements RecordStore {
 
 const KIND = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" } as const;
 
-/** @throws {ApiFailure} for a success of another kind: another program has answered. */
-function checkKind(answer: Json, kind: string): void {
-  if (answer["kind"] !== kind) throw failureOf(200, undefined);
+/**
+ * @throws {ApiFailure} for a success that another program has answered, or changed. A write needs the `resourceVersion` of its
+ * Lease, because an empty one in a patch is no condition.
+ */
+function checkAnswer(answer: Json, kind: "Lease" | "LeaseList"): void {
+  const leases = kind === "Lease" ? [answer as LeaseObject] : ((answer["items"] ?? []) as readonly LeaseObject[]);
+  if (answer["kind"] !== kind || !leases.every(({ metadata }) => metadata?.resourceVersion)) throw failureOf(200, undefined);
 }

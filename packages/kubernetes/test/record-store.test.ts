@@ -41,6 +41,22 @@ test("a read never asks the server's cache, which may lag", async () => {
   expect(paths).toEqual([`/apis/coordination.k8s.io/v1/namespaces/default/leases/${ELECTION}`]);
 });
 
+test.for(["read", "list", "acquire"] as const)("a Lease without a resourceVersion is refused (%s)", async (call) => {
+  const world = new KubernetesWorld();
+  // A patch with an empty one has no condition.
+  const lease = { kind: "Lease", metadata: { name: ELECTION }, spec: {} };
+  const body = call === "list" ? { kind: "LeaseList", items: [lease] } : lease;
+  world.api.intercept = ({ method }) => (call !== "acquire" || method === "POST" ? { status: 200, body } : undefined);
+  const store = world.store();
+  const calls = {
+    read: () => store.read(ELECTION),
+    list: () => Array.fromAsync(store.list()),
+    acquire: () => store.acquire(REQUEST),
+  };
+  const error: unknown = await world.clock.runUntil<unknown>(calls[call]()).catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: call === "acquire" });
+});
+
 test("a list whose token has expired goes on with the names after it, and shows none twice", async () => {
   const world = new KubernetesWorld();
   const names = Array.from({ length: 250 }, (_, at) => `e-${String(at).padStart(3, "0")}`);
