@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { ConfigurationError } from "@leasehold/core";
 import { disposable, type OpenedStore, type StoreSchemes, type StoreUrl, type StoreUrlContext } from "@leasehold/core/provider";
-import type { KubeConfigFile } from "./kube-config.ts";
 import { KubernetesLeaseStore } from "./kubernetes-lease-store.ts";
 
 /**
@@ -65,17 +64,12 @@ async function parsed(text: string, file: string): Promise<unknown> {
   }
 }
 
-/** Paths in a kubeconfig are relative to its own folder. */
-function withAbsoluteFiles(config: KubeConfigFile, folder: string): KubeConfigFile {
-  const absolute = <Fields extends object>(fields: Fields): Fields =>
-    Object.fromEntries(
-      Object.entries(fields).map(([name, value]) => [name, FILES.has(name) && isText(value) ? resolve(folder, value) : value]),
-    ) as Fields;
-  return {
-    ...config,
-    clusters: (config.clusters ?? []).map((one) => ({ ...one, cluster: absolute(one.cluster) })),
-    users: (config.users ?? []).map((one) => ({ ...one, user: absolute(one.user) })),
-  };
+/** Paths in a kubeconfig are relative to its own folder. So is the command of a plugin, unless it is a mere name. */
+function withAbsoluteFiles(config: object, folder: string): object {
+  return JSON.parse(JSON.stringify(config), (name, value: unknown) => {
+    const isPath = isText(value) && (FILES.has(name) || (name === "command" && basename(value) !== value));
+    return isPath ? resolve(folder, value) : value;
+  }) as object;
 }
 
 const FILES: ReadonlySet<string> = new Set(["certificate-authority", "client-certificate", "client-key", "tokenFile"]);

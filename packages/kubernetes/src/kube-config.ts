@@ -9,9 +9,9 @@ import { checkPlugin } from "./exec-plugin.ts";
  */
 export interface KubeConfigFile {
   readonly "current-context"?: string;
-  readonly contexts?: ReadonlyArray<{ readonly name: string; readonly context: KubeContext }>;
-  readonly clusters?: ReadonlyArray<{ readonly name: string; readonly cluster: Fields }>;
-  readonly users?: ReadonlyArray<{ readonly name: string; readonly user: Fields }>;
+  readonly contexts?: ReadonlyArray<{ readonly name: string; readonly context?: Partial<KubeContext> | null }>;
+  readonly clusters?: ReadonlyArray<{ readonly name: string; readonly cluster?: Fields | null }>;
+  readonly users?: ReadonlyArray<{ readonly name: string; readonly user?: Fields | null }>;
 }
 
 export interface KubeContext {
@@ -80,9 +80,10 @@ function clientAccess(config: ClientConfig): ClusterAccess {
 }
 
 function fileAccess(config: KubeConfigFile, clock: Clock): ClusterAccess {
-  const { context } = named("context", config.contexts, config["current-context"]);
-  const { cluster } = named("cluster", config.clusters, context.cluster);
-  const { user } = named("user", config.users, context.user);
+  // A cluster or a user without fields may be null.
+  const context = named("context", config.contexts, config["current-context"]).context ?? {};
+  const cluster = named("cluster", config.clusters, context.cluster).cluster ?? {};
+  const user = named("user", config.users, context.user).user ?? {};
   const text = (fields: Fields, name: string): string | undefined => {
     const value = fields[name];
     if (value === undefined || (typeof value === "string" && value !== "")) return value;
@@ -118,8 +119,9 @@ function named<Entry extends { readonly name: string }>(
   entries: readonly Entry[] | undefined,
   name: string | undefined,
 ): Entry {
-  const found = entries?.find((entry) => entry.name === name);
+  const found = Array.isArray(entries) ? (entries as readonly (Entry | null)[]).find((entry) => entry?.name === name) : undefined;
   if (found) return found;
-  const wanted = name === undefined ? "no current-context" : `no ${what} '${name}'`;
+  const unnamed = what === "context" ? "no current-context" : `no ${what} in its context`;
+  const wanted = name === undefined ? unnamed : `no ${what} '${name}'`;
   throw new ConfigurationError(`The kubeconfig has ${wanted}. 'kubectl config view' shows what it has.`);
 }

@@ -38,5 +38,18 @@ test("a kubeconfig that cannot be used is refused, and no message shows what is 
   expect(String(error)).not.toContain("s3cret");
   await writeFile(file, "just a text");
   await expect(open({ kubeconfig: file })).rejects.toThrow("must be the content of a kubeconfig file");
+  // A cluster without fields may be null.
+  await writeFile(file, JSON.stringify({ ...kubeConfigOf("a"), clusters: [{ name: "test", cluster: null }], users: {} }));
+  await expect(open({ kubeconfig: file })).rejects.toThrow("no user 'test'");
   await expect(open({}, { KUBECONFIG: "/one:/two" })).rejects.toThrow("KUBECONFIG names several files");
+});
+
+test("a plugin's command with a folder is relative to the kubeconfig", async () => {
+  const path = await folder();
+  const [file, plugin] = [join(path, "config"), join(path, "plugin")];
+  await writeFile(plugin, "#!/bin/sh\nexit 7\n", { mode: 0o755 });
+  const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "./plugin" };
+  await writeFile(file, JSON.stringify(kubeConfigOf("https://10.0.0.1:6443", {}, { exec })));
+  const store = await open({ kubeconfig: file });
+  await expect(store.read("e")).rejects.toThrow(`the plugin '${plugin}' of the kubeconfig has failed (7)`);
 });
