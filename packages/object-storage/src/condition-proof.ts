@@ -1,5 +1,5 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { DEFAULT_REQUEST_TIMEOUT_MS, onAbort, type Clock } from "@leasehold/core/provider";
+import { AGE_UNCERTAINTY_MS, DEFAULT_REQUEST_TIMEOUT_MS, onAbort, type Clock } from "@leasehold/core/provider";
 import { jsonContent } from "./json-content.ts";
 import type { ObjectRequest, ObjectService } from "./object-service.ts";
 
@@ -48,17 +48,23 @@ export class ConditionProof {
   }
 
   /**
-   * Sends eight writes on one version at once.
+   * Sends eight writes on one version at once, and then looks at the age of the object.
    * @throws {ConfigurationError} if more than one succeeds: the service looks at the condition first, and writes afterwards.
+   * @throws {StoreError} `STORE_REJECTED` if the dates of a reply are off by more than a service's clocks may be.
    */
   async race(election: string, signal: AbortSignal): Promise<void> {
     const request = { operation: "prove", election, signal };
     const found = await this.#service.get(this.#key, request);
     if (!found) return;
+    const begunMs = this.#clock.monotonicMs();
     const writes = Array.from({ length: RIVALS }, async () => await this.#put(found.version, request));
     const outcomes = await Promise.allSettled(writes);
     const won = outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value);
     if (won.length > 1) throw this.#unfit(`${won.length} of ${RIVALS} writes on one version succeeded`, election);
+    const written = await this.#service.get(this.#key, request);
+    if (!written || written.version === found.version) return;
+    const mostMs = this.#clock.monotonicMs() - begunMs + AGE_UNCERTAINTY_MS;
+    if (!(written.ageMs >= -AGE_UNCERTAINTY_MS && written.ageMs <= mostMs)) throw this.#misdated(written.ageMs, election);
   }
 
   /** Limits the time of a proof, also where the SDK ignores the signal. */
@@ -108,6 +114,13 @@ export class ConditionProof {
     const { name: store } = this.#service;
     const message = `${store} did not answer 'prove' of '${election}' within ${DEFAULT_REQUEST_TIMEOUT_MS} ms.`;
     return new StoreError("STORE_TIMEOUT", message, { store, operation: "prove", election, mayHaveBeenApplied: false });
+  }
+
+  #misdated(ageMs: number, election: string): StoreError {
+    const { name: store } = this.#service;
+    const seen = Number.isNaN(ageMs) ? "it has no Date or no Last-Modified" : `it makes a new object ${ageMs / 1_000} s old`;
+    const message = `${store}: a proxy writes its own Date into the replies, or leaves a date out (${seen}). Expiry by the service's clock needs its dates: reach the service without the proxy, or let it keep them.`;
+    return new StoreError("STORE_REJECTED", message, { store, operation: "check", election, mayHaveBeenApplied: false });
   }
 
   #unfit(found: string, election: string): ConfigurationError {

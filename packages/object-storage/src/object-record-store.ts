@@ -1,3 +1,4 @@
+import { StoreError } from "@leasehold/core";
 import {
   AGE_UNCERTAINTY_MS,
   boundsOfAge,
@@ -31,6 +32,8 @@ export interface RecordLocation {
  *
  * The age of the nonce is the age of the object. An administrator's write keeps the nonce, but the object is then new and the age
  * begins again. So an expiry is found later, never sooner.
+ *
+ * A proxy may write its own date into a reply. So each object also has its writer's wall clock, and the smaller age counts.
  */
 export class ObjectRecordStore implements RecordStore {
   readonly name: string;
@@ -40,6 +43,8 @@ export class ObjectRecordStore implements RecordStore {
   readonly #bucket: Bucket;
   readonly #location: RecordLocation;
   readonly #clock: Clock;
+  /** The nonces, by election, whose last reply had dates that cannot be the service's. */
+  readonly #misdated = new Map<string, unknown>();
 
   constructor(bucket: Bucket, location: RecordLocation, clock: Clock) {
     this.name = bucket.service.name;
@@ -60,20 +65,31 @@ export class ObjectRecordStore implements RecordStore {
     const found = await this.#bucket.service.get(this.#location.keyOf(election), { operation: "get", election, signal });
     if (!found) return undefined;
     this.#bucket.saw(found, this.#location.isLease);
-    return stored(found);
+    const record = stored(found, this.#clock.wallMs());
+    if (boundsOfAge(found.ageMs)) this.#misdated.delete(election);
+    else this.#misdated.set(election, (record.data as Partial<LeaseRecord> | undefined)?.nonce);
+    return record;
   }
 
-  async put(election: string, record: LeaseRecord, { ifVersion, signal }: PutOptions): Promise<PutOutcome> {
+  async put(election: string, record: LeaseRecord, { ifVersion, keepsNonce, signal }: PutOptions): Promise<PutOutcome> {
     const { service } = this.#bucket;
+    // The same nonce without its age: the engine restarts the age, and could not read it afterwards, either.
+    if (!keepsNonce && this.#misdated.get(election) === record.nonce) throw this.#undated(election);
     await this.#bucket.waitUntilProven(election, signal);
     this.#bucket.assertUsable(election);
     // A new id makes every content, and so every ETag, a new one.
-    const content = jsonContent({ ...record, writeId: this.#clock.randomUuid() });
+    const content = jsonContent({ ...record, writeId: this.#clock.randomUuid(), wallMs: Math.ceil(this.#clock.wallMs()) });
     const version = ifVersion === IMPOSSIBLE_VERSION ? service.impossibleVersion : ifVersion;
     const written = await service.put(this.#location.keyOf(election), content, version, { operation: "put", election, signal });
     if (!written) return { stored: false };
     this.#bucket.saw(written, this.#location.isLease);
     return { stored: true, version: written.version };
+  }
+
+  #undated(election: string): StoreError {
+    const message = `${this.name}: the age of the lease '${election}' is not known: a proxy writes its own Date, or the replies have none. Reach the service without the proxy, or let it keep the service's Date and Last-Modified.`;
+    const details = { store: this.name, operation: "put", election, mayHaveBeenApplied: false };
+    return new StoreError("STORE_REJECTED", message, details);
   }
 
   /** Lists the keys of a page, and then reads each record: a listing shows no content. */
@@ -96,18 +112,28 @@ export class ObjectRecordStore implements RecordStore {
   }
 }
 
-/** Converts an object to the engine's form, which refuses what is not a lease. */
-function stored({ body, version, ageMs }: FoundObject): StoredRecord {
-  return { data: parsed(body), version, nonceAgeMs: boundsOfAge(ageMs) };
+/**
+ * Converts an object to the engine's form, which refuses what is not a lease. Without an age by both clocks, a candidate restarts
+ * the age once one of them shows a whole lease.
+ */
+function stored({ body, version, ageMs }: FoundObject, nowMs: number): StoredRecord {
+  const { data, wallMs = Number.NaN } = parsed(body);
+  const nonceAgeMs = boundsOfAge(ageMs);
+  const wallAgeMs = nowMs - wallMs;
+  const isWallClockRight = wallAgeMs >= -AGE_UNCERTAINTY_MS;
+  if (nonceAgeMs && isWallClockRight) return { data, version, nonceAgeMs, nonceWallMs: wallMs };
+  const { leaseDurationMs = Infinity } = (data ?? {}) as Partial<LeaseRecord>;
+  const leastMs = nonceAgeMs?.[0] ?? (isWallClockRight ? wallAgeMs : Infinity);
+  return { data, version, ...(leastMs >= leaseDurationMs ? { ageUnknown: true as const } : {}) };
 }
 
-function parsed(body: Uint8Array): unknown {
+function parsed(body: Uint8Array): { readonly data: unknown; readonly wallMs?: number | undefined } {
   try {
     const json = JSON.parse(new TextDecoder().decode(body)) as unknown;
-    if (typeof json !== "object" || json === null) return json;
-    const { writeId: _, ...record } = json as Readonly<Record<string, unknown>>;
-    return record;
+    if (typeof json !== "object" || json === null) return { data: json };
+    const { writeId: _, wallMs, ...data } = json as Readonly<Record<string, unknown>>;
+    return { data, wallMs: typeof wallMs === "number" ? wallMs : undefined };
   } catch {
-    return undefined;
+    return { data: undefined };
   }
 }

@@ -31,8 +31,10 @@ const GCS_MIN_LEASE_MS = 6_000;
  * Guarantees: those of {@link RecordLeaseStore}, if the service keeps the conditions of writes, and if the bucket is not a replica.
  * Before its first write each store proves on an object of its own that the service keeps conditions.
  *
- * Electors judge expiry by what they observe. `tryRun`, and electors that ask for it, also use the service's dates. They assume
- * that the clocks of the service's machines agree within a second.
+ * Electors judge expiry by what they observe. `tryRun`, and electors that ask for it, also use the service's dates and the wall
+ * clocks of the processes. A lease counts as expired only if both say so. They assume that the clocks of the service's machines
+ * agree within a second, or that those of the processes agree. A proxy that writes its own `Date` cannot shorten a lease alone. If
+ * no age can be read, an acquisition by the service's dates fails with `STORE_REJECTED`.
  *
  * Releases are not pushed: standbys poll.
  */
@@ -53,7 +55,8 @@ export class ObjectStorageLeaseStore extends RecordLeaseStore {
    * Does what {@link LeaseStore.check} does. It also proves that of eight writes on one version at once only one succeeds, and reads
    * the bucket's settings unless `settings` is false. The report's `warnings` are about those.
    * @throws {ConfigurationError} if the service does not keep the conditions of writes.
-   * @throws {StoreError} `STORE_REJECTED` if the bucket's settings delete or refuse leases, unless `settings` is false.
+   * @throws {StoreError} `STORE_REJECTED` if a proxy writes its own `Date`, or if the bucket's settings delete or refuse leases,
+   *   unless `settings` is false.
    */
   override async check(options: CheckOptions): Promise<CheckReport> {
     const report = await super.check(options);
