@@ -80,6 +80,17 @@ describe.each(PROTOCOLS)("on %s", (protocol) => {
     await expect(store.renew(lease, LIMITS)).rejects.toThrow(says);
   });
 
+  test("an answer that does not name a version is no success", async ({ open }) => {
+    const world = await open(protocol);
+    const store = world.store();
+    const lease = await lead(store);
+    const headers = { "x-amz-request-id": "R", "x-guploader-uploadid": "R" };
+    world.answer(() => ({ status: 200, headers, body: new Uint8Array() }));
+    const says = protocol === "s3" ? "it has no ETag" : "it has no x-goog-generation";
+    await expect(store.renew(lease, LIMITS)).rejects.toThrow(says);
+    await expect(world.store().read("e")).rejects.toThrow(says);
+  });
+
   test("a lifecycle rule that deletes leases is refused from the first reply on, and may delete occurrences", async ({
     open,
   }) => {

@@ -9,7 +9,7 @@ import {
   type ObjectService,
   type WrittenObject,
 } from "../object-service.ts";
-import { isConditionFailed, isMissingObject, toStoreError, type ObjectFailure } from "../object-errors.ts";
+import { foreignAnswer, isConditionFailed, isMissingObject, toStoreError, type ObjectFailure } from "../object-errors.ts";
 import { ageOf, contentOf, headerName, type ReplyHeaders } from "../reply-headers.ts";
 import { GcsFailure, sendOnce, type GcsClient, type GcsReply, type GcsRequest } from "./gcs-requests.ts";
 import { settingsOf, type BucketResource } from "./gcs-settings.ts";
@@ -33,12 +33,10 @@ export class GcsService implements ObjectService {
   }
 
   async get(key: string, request: ObjectRequest): Promise<FoundObject | undefined> {
-    const reply = await this.#send(request, false, (api) => ({ method: "GET", url: this.#objectUrl(api, key) })).catch(
-      unlessMissing,
-    );
+    const make = (api: string): GcsRequest => ({ method: "GET", url: this.#objectUrl(api, key) });
+    const reply = await this.#send(request, false, make, versioned).catch(unlessMissing);
     if (!reply) return undefined;
-    const { body, names, headers } = reply;
-    const version = headers("x-goog-generation") ?? "";
+    const { body, names, headers, version } = reply;
     return { body, version, ageMs: ageOf(headers), ...contentOf(names, headers, "x-goog-meta-"), ...signsOf(headers) };
   }
 
@@ -55,10 +53,9 @@ export class GcsService implements ObjectService {
     const condition = ["x-goog-if-generation-match", ifVersion ?? "0"];
     const written = { ...(Object.fromEntries([...own, ...content, condition]) as Record<string, string>) };
     try {
-      const reply = await this.#send(request, true, (api) => {
-        return { method: "PUT", url: this.#objectUrl(api, key), headers: written, body };
-      });
-      return { version: reply.headers("x-goog-generation") ?? "", ...signsOf(reply.headers) };
+      const make = (api: string): GcsRequest => ({ method: "PUT", url: this.#objectUrl(api, key), headers: written, body });
+      const reply = await this.#send(request, true, make, versioned);
+      return { version: reply.version, ...signsOf(reply.headers) };
     } catch (error) {
       if (isConditionFailed(failureOf(error), ifVersion)) return undefined;
       throw error;
@@ -72,21 +69,18 @@ export class GcsService implements ObjectService {
   ): Promise<ObjectPage> {
     const asked = { prefix, delimiter: "/", maxResults: String(size), fields: "items(name),nextPageToken" };
     const query = new URLSearchParams({ ...asked, ...(from === undefined ? {} : { pageToken: from }) });
-    const reply = await this.#send(request, false, (api) => ({
-      method: "GET",
-      url: `${this.#bucketUrl(api)}/o?${query.toString()}`,
-    }));
+    const make = (api: string): GcsRequest => ({ method: "GET", url: `${this.#bucketUrl(api)}/o?${query.toString()}` });
+    const reply = await this.#send(request, false, make, plain);
     const { items = [], nextPageToken } = jsonOf(reply) as { items?: readonly { name: string }[]; nextPageToken?: string };
     return { keys: items.map(({ name }) => name), next: nextPageToken };
   }
 
   async settings(prefix: string, ticks: string, request: ObjectRequest): Promise<BucketSettings> {
-    const reply = await this.#send(request, false, (api) => ({ method: "GET", url: this.#bucketUrl(api) })).catch(
-      (error: unknown) => {
-        if (failureOf(error).status !== 403) throw error;
-        return undefined;
-      },
-    );
+    const make = (api: string): GcsRequest => ({ method: "GET", url: this.#bucketUrl(api) });
+    const reply = await this.#send(request, false, make, plain).catch((error: unknown) => {
+      if (failureOf(error).status !== 403) throw error;
+      return undefined;
+    });
     return settingsOf(reply && (jsonOf(reply) as BucketResource), prefix, ticks);
   }
 
@@ -103,11 +97,16 @@ export class GcsService implements ObjectService {
   }
 
   /** @throws {StoreError} for every failure. */
-  async #send(request: ObjectRequest, writes: boolean, make: (api: string) => GcsRequest): Promise<GcsReply> {
+  async #send<Reply>(
+    request: ObjectRequest,
+    writes: boolean,
+    make: (api: string) => GcsRequest,
+    take: (reply: GcsReply) => Reply,
+  ): Promise<Reply> {
     try {
       this.#client ??= this.#open();
       const client = await this.#client;
-      return await sendOnce(client, make(client.apiEndpoint), request.signal);
+      return take(await sendOnce(client, make(client.apiEndpoint), request.signal));
     } catch (error) {
       const failure = error instanceof GcsFailure ? error.failure : unsent(error);
       const storeError = toStoreError(error, failure, this.name, request, writes);
@@ -131,6 +130,15 @@ function unsent(error: unknown): ObjectFailure {
 
 function unlessMissing(error: unknown): undefined {
   if (!isMissingObject(failureOf(error))) throw error;
+}
+
+const plain = (reply: GcsReply): GcsReply => reply;
+
+/** @throws {GcsFailure} if a gateway has removed the generation. */
+function versioned(reply: GcsReply): GcsReply & { readonly version: string } {
+  const version = reply.headers("x-goog-generation");
+  if (!version) throw new GcsFailure(foreignAnswer("it has no x-goog-generation"));
+  return { ...reply, version };
 }
 
 function jsonOf({ body }: GcsReply): unknown {

@@ -12,7 +12,7 @@ import {
   type ObjectService,
   type WrittenObject,
 } from "../object-service.ts";
-import { isConditionFailed, isMissingObject, toStoreError, type ObjectFailure } from "../object-errors.ts";
+import { foreignAnswer, isConditionFailed, isMissingObject, toStoreError, type ObjectFailure } from "../object-errors.ts";
 import { ageOf, contentOf, type ReplyHeaders } from "../reply-headers.ts";
 import { S3Failure, sendOnce } from "./s3-requests.ts";
 import { settingsOf } from "./s3-settings.ts";
@@ -52,8 +52,13 @@ export class S3Service implements ObjectService {
         const command = new sdk.GetObjectCommand({ Bucket: this.#bucket, Key: key });
         const { output, names, headers } = await sendOnce(client, command, request.signal);
         const body = await bytesOf(output.Body as Body | undefined, request.signal);
-        const version = output.ETag ?? "";
-        return { body, version, ageMs: ageOf(headers), ...contentOf(names, headers, "x-amz-meta-"), ...signsOf(headers) };
+        return {
+          body,
+          version: versionOf(output),
+          ageMs: ageOf(headers),
+          ...contentOf(names, headers, "x-amz-meta-"),
+          ...signsOf(headers),
+        };
       });
     } catch (error) {
       if (isMissingObject(failureOf(error))) return undefined;
@@ -74,7 +79,7 @@ export class S3Service implements ObjectService {
       return await this.#send(request, true, async ({ client, sdk }) => {
         const command = new sdk.PutObjectCommand({ ...input, ...(Object.fromEntries(fields) as Partial<PutObjectCommandInput>) });
         const { output, headers } = await sendOnce(client, command, request.signal);
-        return { version: output.ETag ?? "", ...signsOf(headers) };
+        return { version: versionOf(output), ...signsOf(headers) };
       });
     } catch (error) {
       if (isConditionFailed(failureOf(error), ifVersion)) return undefined;
@@ -139,6 +144,12 @@ function failureOf(error: unknown): ObjectFailure {
 function unsent(error: unknown): ObjectFailure {
   const { name = "Error", message = "", code = name } = (error ?? {}) as { name?: string; message?: string; code?: string };
   return { status: 0, code, message, isFromService: false };
+}
+
+/** @throws {S3Failure} if a gateway has removed the ETag: the SDK would send a write on an empty one without its condition. */
+function versionOf({ ETag: version }: { readonly ETag?: string | undefined }): string {
+  if (!version) throw new S3Failure(foreignAnswer("it has no ETag"));
+  return version;
 }
 
 async function bytesOf(body: Body | undefined, signal: AbortSignal): Promise<Uint8Array> {
