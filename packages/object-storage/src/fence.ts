@@ -52,7 +52,7 @@ export class FencedObject {
   }
 
   async seal(options: FenceOptions): Promise<void> {
-    await this.#write("seal", options, (found) => ({ text: found ? withoutLine(textOf(found)) : "" }));
+    await this.#write("seal", options, (found) => ({ text: found ? withoutLine(this.#textOf(found)) : "" }));
   }
 
   async put(text: string, { contentType, ...options }: FencedPutOptions): Promise<void> {
@@ -132,12 +132,25 @@ export class FencedObject {
   #content(found: FoundObject | undefined, { text, contentType }: ReturnType<Change>, writeId: string): ObjectContent {
     const { election, term, termId } = this.#leadership;
     const unique = this.#bucket.service.versionIsOfContent ? uniqueLine(this.#clock) : "";
-    const present = found?.headers ?? { contentType: "text/plain; charset=utf-8" };
+    // The new text is not encoded.
+    const { contentEncoding: _, ...present } = found?.headers ?? { contentType: "text/plain; charset=utf-8" };
     return {
       body: new TextEncoder().encode(text + unique),
       headers: contentType === undefined ? present : { ...present, contentType },
       metadata: { ...found?.metadata, [FENCE_KEY]: [term, termId, writeId, encodeURIComponent(election)].join(" ") },
     };
+  }
+
+  /** @throws {ConfigurationError} unless the object is a plain text, because a seal would destroy it. */
+  #textOf({ body, headers: { contentEncoding = "identity" } }: FoundObject): string {
+    try {
+      if (contentEncoding === "identity") return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+    } catch {
+      // It is refused below.
+    }
+    const what = contentEncoding === "identity" ? "not a text in UTF-8" : `encoded as ${contentEncoding}`;
+    const { election } = this.#leadership;
+    throw new ConfigurationError(`The object '${this.#key}' is ${what}; only plain texts can be sealed.`, { election });
   }
 
   get #seen(): Set<string> {
@@ -191,10 +204,6 @@ function decoded(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function textOf({ body }: FoundObject): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(body);
 }
 
 function withoutLine(text: string): string {

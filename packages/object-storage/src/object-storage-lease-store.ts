@@ -101,7 +101,7 @@ export class ObjectStorageLeaseStore extends RecordLeaseStore {
    *
    * @param key the key of the object, outside of the store's prefix.
    * @throws {FencedError} if a newer term has sealed or written the object, or if it was deleted since this leadership saw it. A
-   *   `StoreError` if the service fails.
+   *   `ConfigurationError` if the object is not a text in UTF-8, or is compressed. A `StoreError` if the service fails.
    */
   async seal(leadership: Leadership, key: string, options: FenceOptions = {}): Promise<void> {
     await new FencedObject(this.#bucket, this.clock, leadership, key).seal(options);

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { ConfigurationError, FencedError, type Leadership } from "@leasehold/core";
 import { fakeLeadership } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
@@ -83,6 +84,25 @@ describe.each(PROTOCOLS)("on %s", (protocol) => {
     await expect(store.fencedPut(newer, KEY, "1")).rejects.toThrow("is guarded by the election 'other'");
     for (const key of ["", "leasehold/e"]) await expect(store.seal(newer, key)).rejects.toThrow(ConfigurationError);
   });
+
+  test.for<[what: string, body: Uint8Array, headers: Record<string, string>]>([
+    ["an image", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0xff]), { "content-type": "image/png" }],
+    ["a compressed text", gzipSync("{}"), { "content-type": "application/json", "content-encoding": "gzip" }],
+  ])(
+    "a seal refuses %s and leaves it as it is, and a fenced write replaces it by a text",
+    async ([, body, headers], { open }) => {
+      const world = await open(protocol);
+      const store = world.store();
+      const { bucket } = world.server;
+      bucket.put(KEY, body, headers, undefined);
+
+      await expect(store.seal(leadership(1), KEY)).rejects.toThrow(ConfigurationError);
+      expect(bucket.objects.get(KEY)).toMatchObject({ body, headers });
+      await store.fencedPut(leadership(1), KEY, "{}");
+      expect(lineOf(world.textOf(KEY))).toBe("{}");
+      expect(bucket.objects.get(KEY)?.headers).not.toHaveProperty("content-encoding");
+    },
+  );
 
   test("a service that keeps no conditions guards nothing", async ({ open }) => {
     const world = await open(protocol);
