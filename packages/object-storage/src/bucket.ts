@@ -1,8 +1,11 @@
-import { ConfigurationError } from "@leasehold/core";
+import { ConfigurationError, StoreError } from "@leasehold/core";
 import { StoreWarnings, type Clock } from "@leasehold/core/provider";
 import { ConditionProof } from "./condition-proof.ts";
 import { Keys } from "./keys.ts";
 import type { BucketSigns, ObjectService } from "./object-service.ts";
+
+const REPLICA =
+  "its objects are replicas of another bucket, where other candidates may lead. Use a bucket that is not a replication destination.";
 
 /** A bucket, and what one lease store has learned about it from replies. The store's leases and occurrences share this. */
 export class Bucket {
@@ -11,8 +14,9 @@ export class Bucket {
   readonly warnings: StoreWarnings = new StoreWarnings();
   readonly proof: ConditionProof;
   readonly #name: string;
-  /** Why the bucket cannot hold leases. */
-  #problem: string | undefined;
+  #isReplica = false;
+  /** What is wrong with the lifecycle rule that deletes leases, by the last reply; `undefined` if there is none. */
+  #rule: string | undefined;
 
   constructor(service: ObjectService, name: string, prefix: string, clock: Clock) {
     this.service = service;
@@ -26,20 +30,34 @@ export class Bucket {
     if (!this.proof.isDone) await this.proof.wait(election, signal);
   }
 
-  /** @throws {ConfigurationError} if a reply has shown that the bucket cannot hold leases. */
-  assertUsable(election: string): void {
-    if (this.#problem === undefined) return;
-    throw new ConfigurationError(`The bucket '${this.#name}' cannot hold leases: ${this.#problem}`, { election });
+  /**
+   * @param acquires true for the write that makes a candidate the leader. A rule refuses no other write: a lease that is renewed is
+   *   young, and so are its terms.
+   * @throws {ConfigurationError} if a reply has shown that the bucket is a replica.
+   * @throws {StoreError} `STORE_REJECTED` for an acquisition, if the last reply has shown a lifecycle rule that deletes leases.
+   */
+  assertWritable(election: string, acquires: boolean): void {
+    if (this.#isReplica) throw new ConfigurationError(`The bucket '${this.#name}' cannot hold leases: ${REPLICA}`, { election });
+    if (!acquires || this.#rule === undefined) return;
+    const store = this.service.name;
+    const details = { store, operation: "put", election, mayHaveBeenApplied: false };
+    throw new StoreError("STORE_REJECTED", `${store}: ${this.#rule} Until then nobody new is elected.`, details);
   }
 
   /** Takes in what a reply shows of the bucket. A rule may delete an occurrence, but never a lease. */
   saw({ expiration, isReplica, isVersioned }: BucketSigns, isLease: boolean): void {
-    if (isReplica === true) {
-      this.#problem =
-        "its objects are replicas of another bucket, where other candidates may lead. Use a bucket that is not a replication destination.";
-    } else if (isLease) {
-      const remedy = `Limit the rule to another prefix, such as ${this.keys.ticks}.`;
-      this.#problem = expiration && `a lifecycle rule deletes them, and terms must not be lost (${expiration}). ${remedy}`;
+    if (isReplica === true) this.#isReplica = true;
+    if (isLease) {
+      this.#rule =
+        expiration &&
+        `a lifecycle rule deletes leases of the bucket '${this.#name}', and terms must not be lost (${expiration}). Limit the rule to another prefix, such as ${this.keys.ticks}.`;
+      if (this.#rule !== undefined) {
+        this.warnings.warnOnce(
+          "LEASEHOLD_STORE_SETTINGS",
+          `lifecycle ${this.service.name} ${this.#name}`,
+          `${this.service.name}: ${this.#rule}`,
+        );
+      }
     }
     if (isVersioned !== true) return;
     this.warnings.warnOnce(

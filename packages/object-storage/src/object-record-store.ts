@@ -71,12 +71,13 @@ export class ObjectRecordStore implements RecordStore {
     return record;
   }
 
-  async put(election: string, record: LeaseRecord, { ifVersion, keepsNonce, signal }: PutOptions): Promise<PutOutcome> {
+  async put(election: string, record: LeaseRecord, { ifVersion, keepsNonce, fence, signal }: PutOptions): Promise<PutOutcome> {
     const { service } = this.#bucket;
     // The same nonce without its age: the engine restarts the age, and could not read it afterwards, either.
     if (!keepsNonce && this.#misdated.get(election) === record.nonce) throw this.#undated(election);
     await this.#bucket.waitUntilProven(election, signal);
-    this.#bucket.assertUsable(election);
+    // Only an acquisition lets another holder's guarded writes pass.
+    this.#bucket.assertWritable(election, this.#location.isLease && typeof fence?.termId === "string");
     // A new id makes every content, and so every ETag, a new one.
     const content = jsonContent({ ...record, writeId: this.#clock.randomUuid(), wallMs: Math.ceil(this.#clock.wallMs()) });
     const version = ifVersion === IMPOSSIBLE_VERSION ? service.impossibleVersion : ifVersion;

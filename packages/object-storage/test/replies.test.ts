@@ -91,17 +91,34 @@ describe.each(PROTOCOLS)("on %s", (protocol) => {
     await expect(world.store().read("e")).rejects.toThrow(says);
   });
 
-  test("a lifecycle rule that deletes leases is refused from the first reply on, and may delete occurrences", async ({
+  test("a lifecycle rule that deletes leases ends no leadership, and refuses the next acquisition by its name", async ({
     open,
   }) => {
+    const warnings = heardWarnings();
     const world = await open(protocol);
     const store = world.store();
     const lease = await lead(store);
     const expiry = 'expiry-date="Fri, 23 Dec 2026 00:00:00 GMT", rule-id="old"';
     world.server.bucket.signs = { "x-amz-expiration": expiry, "x-goog-expiration": expiry };
-    await store.renew(lease, LIMITS);
+    for (let renewals = 0; renewals < 2; renewals += 1) {
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    }
+    await expect(store.publish(lease, "v", LIMITS)).resolves.toMatchObject({ held: true });
+    await store.break("e", { reason: "maintenance" });
+    await expect(store.release(lease, LIMITS)).resolves.toBe("released");
 
-    await expect(store.renew(lease, LIMITS)).rejects.toThrow('terms must not be lost (expiry-date="Fri');
+    const refused = lead(store).catch((error: unknown) => error);
+    await expect(refused).resolves.toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+    await expect(refused).resolves.toHaveProperty("message", expect.stringContaining('rule-id="old"'));
+    await expect.poll(() => warnings).toEqual([expect.stringContaining('rule-id="old"')]);
+    world.server.bucket.signs = {};
+    await store.read("e");
+    await expect(lead(store)).resolves.toMatchObject({ election: "e" });
+  });
+
+  test("a lifecycle rule may delete occurrences", async ({ open }) => {
+    const world = await open(protocol);
+    world.server.bucket.signs = { "x-amz-expiration": "soon", "x-goog-expiration": "soon" };
     const ticks = world.store().occurrences("e", { retentionMs: 60_000 });
     for (let tick = 0; tick < 2; tick += 1) {
       await expect(ticks.acquire({ ...ASKING, election: `tick-${tick}` })).resolves.toMatchObject({ acquired: true });
@@ -120,14 +137,20 @@ test("on s3 a replica holds no lease", async ({ open }) => {
 
 test("on s3 a bucket that keeps versions is warned of once", async ({ open }) => {
   const world = await open("s3");
-  const warnings: string[] = [];
-  const note = ({ message }: Error): void => void warnings.push(message);
-  process.on("warning", note);
-  onTestFinished(() => void process.off("warning", note));
+  const warnings = heardWarnings();
   world.server.bucket.signs = { "x-amz-version-id": "3HL4kqtJlcpXroDTDmJ" };
   const store = world.store();
   await store.renew(await lead(store), LIMITS);
   await expect.poll(() => warnings).toEqual([expect.stringContaining("keeps every version of an object")]);
 });
+
+/** Returns the list of the process warnings from now on. */
+function heardWarnings(): string[] {
+  const warnings: string[] = [];
+  const note = ({ message }: Error): void => void warnings.push(message);
+  process.on("warning", note);
+  onTestFinished(() => void process.off("warning", note));
+  return warnings;
+}
 
 const ASKING = { candidateId: "a", leaseDurationMs: 15_000, renewIntervalMs: 5_000, ...LIMITS };
