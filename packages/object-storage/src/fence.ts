@@ -1,6 +1,7 @@
 import { ConfigurationError, FencedError, isLeaseholdError, StoreError, type Leadership } from "@leasehold/core";
 import { ForeignRecordError, sendRequest, type Clock } from "@leasehold/core/provider";
 import type { Bucket } from "./bucket.ts";
+import { hasDots } from "./keys.ts";
 import type { FoundObject, ObjectContent, ObjectRequest } from "./object-service.ts";
 
 export interface FenceOptions {
@@ -37,12 +38,12 @@ export class FencedObject {
   readonly #leadership: Leadership;
   readonly #key: string;
 
-  /** @throws {ConfigurationError} for a key that is empty or belongs to the store. */
+  /** @throws {ConfigurationError} for a key that is empty, belongs to the store, or has a segment of dots. */
   constructor(bucket: Bucket, clock: Clock, leadership: Leadership, key: string) {
     const { prefix } = bucket.keys;
-    if (typeof key !== "string" || key === "" || key.startsWith(prefix)) {
+    if (typeof key !== "string" || key === "" || key.startsWith(prefix) || hasDots(key)) {
       throw new ConfigurationError(
-        `The key of a guarded object is ${JSON.stringify(key) ?? "missing"}; it must not be empty, nor begin with the store's prefix '${prefix}'.`,
+        `The key of a guarded object is ${JSON.stringify(key) ?? "missing"}; it must not be empty, have a segment '.' or '..', nor begin with the store's prefix '${prefix}'.`,
       );
     }
     this.#bucket = bucket;

@@ -11,10 +11,17 @@ const MAX_PREFIX = 200;
 /** @throws {ConfigurationError} unless the text can begin a key. An empty one is allowed. */
 export function checkPrefix(prefix: unknown): void {
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html (safe characters)
-  if (typeof prefix === "string" && prefix.length <= MAX_PREFIX && /^(?!\/)[\w!.*'()/-]*$/.test(prefix)) return;
+  const isText = typeof prefix === "string" && prefix.length <= MAX_PREFIX && /^(?!\/)[\w!.*'()/-]*$/.test(prefix);
+  // Names follow the last slash.
+  if (isText && !hasDots(prefix.slice(0, prefix.lastIndexOf("/") + 1))) return;
   throw new ConfigurationError(
-    `prefix is ${JSON.stringify(prefix) ?? "missing"}; it must have at most ${MAX_PREFIX} letters, digits, and ! - _ . * ' ( ) /, and not begin with a slash.`,
+    `prefix is ${JSON.stringify(prefix) ?? "missing"}; it must have at most ${MAX_PREFIX} letters, digits, and ! - _ . * ' ( ) /, no segment '.' or '..', and not begin with a slash.`,
   );
+}
+
+/** Reports whether a part between slashes is `.` or `..`. A URL leaves those out, so that the key of another object is sent. */
+export function hasDots(key: string): boolean {
+  return key.split("/").some((segment) => segment === "." || segment === "..");
 }
 
 /** The keys below a prefix. An election's key has no slash after the prefix. No election's key begins with a dot. */

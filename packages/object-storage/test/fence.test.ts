@@ -76,13 +76,14 @@ describe.each(PROTOCOLS)("on %s", (protocol) => {
     await store.fencedPut(newer, KEY, "1");
   });
 
-  test("another election's object, the store's own keys and an empty key are refused", async ({ open }) => {
+  test("another election's object, the store's own keys, dots and an empty key are refused", async ({ open }) => {
     const world = await open(protocol);
     const store = world.store();
     const newer = leadership(5);
     await store.seal(leadership(1, "other"), KEY);
     await expect(store.fencedPut(newer, KEY, "1")).rejects.toThrow("is guarded by the election 'other'");
-    for (const key of ["", "leasehold/e"]) await expect(store.seal(newer, key)).rejects.toThrow(ConfigurationError);
+    for (const key of ["", "leasehold/e", "reports/../leasehold/e", "./leasehold/e", "reports/..", "."])
+      await expect(store.seal(newer, key)).rejects.toThrow(ConfigurationError);
   });
 
   test.for<[what: string, body: Uint8Array, headers: Record<string, string>]>([

@@ -29,6 +29,7 @@ test.each<[problem: string, options: unknown, says: string]>([
   ["a multi-region access point", { client, bucket: "abcdefgh.mrap" }, "an access point"],
   ["a bucket with capitals", { client, bucket: "Leases" }, "lower-case letters"],
   ["a prefix with a slash before it", { client, bucket: "leases", prefix: "/a" }, "not begin with a slash"],
+  ["a prefix with a segment of dots", { client, bucket: "leases", prefix: "a/../b" }, "no segment"],
   ["a bucket beside a URL", { url: "s3://leases", bucket: "leases" }, "leave the options"],
   ["another scheme", { url: "https://leases" }, "url cannot be read"],
   ["an unknown parameter", { url: "gs://leases?region=eu" }, "unknown parameter 'region'"],
