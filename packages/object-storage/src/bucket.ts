@@ -15,7 +15,7 @@ export class Bucket {
   readonly proof: ConditionProof;
   readonly #name: string;
   #isReplica = false;
-  /** What is wrong with the lifecycle rule that deletes leases, by the last reply; `undefined` if there is none. */
+  /** The complaint about a lifecycle rule that deletes leases, by the last reply; `undefined` if there is none. */
   #rule: string | undefined;
 
   constructor(service: ObjectService, name: string, prefix: string, clock: Clock) {

@@ -1,5 +1,5 @@
 import { ConfigurationError, FencedError, isLeaseholdError, StoreError, type Leadership } from "@leasehold/core";
-import { ForeignRecordError, sendRequest, type Clock } from "@leasehold/core/provider";
+import { ForeignRecordError, sendRequest, sleep, type Clock } from "@leasehold/core/provider";
 import type { Bucket } from "./bucket.ts";
 import { hasDots } from "./keys.ts";
 import type { FoundObject, ObjectContent, ObjectRequest } from "./object-service.ts";
@@ -21,6 +21,8 @@ const FENCE_KEY = "leasehold-fence";
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** The number of tries against other writers of the same object. */
 const CONFLICT_TRIES = 5;
+/** Google Cloud Storage and Cloudflare R2 take about one write a second of each object. */
+const WRITE_INTERVAL_MS = 1_000;
 /** The number of existing objects that one leadership remembers. */
 const MAX_KNOWN = 10_000;
 /** The line that makes each content on S3 a new one. JSON, YAML and most texts may end with blanks. */
@@ -82,11 +84,15 @@ export class FencedObject {
       } catch (error) {
         failure = error;
         const { mayHaveBeenApplied } = error as Partial<StoreError>;
-        if (mayHaveBeenApplied !== true && !isLeaseholdError(error, "STORE_CONFLICT")) throw error;
+        if (mayHaveBeenApplied !== true && !isRefusedForNow(error)) throw error;
+      }
+      if (isThrottled(failure)) {
+        if (tries === CONFLICT_TRIES - 1) throw failure;
+        await sleep(this.#clock, WRITE_INTERVAL_MS, options.signal);
       }
       found = await this.#read(options, failure);
       if (fenceOf(found)?.writeId === writeId) return;
-      if (failure !== undefined && !isLeaseholdError(failure, "STORE_CONFLICT")) throw failure as Error;
+      if (failure !== undefined && !isRefusedForNow(failure)) throw failure as Error;
     }
     throw new StoreError("STORE_CONFLICT", `${this.#bucket.service.name}: others kept writing the object '${this.#key}'.`, {
       store: this.#bucket.service.name,
@@ -186,6 +192,15 @@ export class FencedObject {
     const place = `the object '${this.#key}' (deleted since this leadership saw it; only a later leadership may create it again)`;
     return new FencedError(election, term, undefined, place);
   }
+}
+
+/** Reports whether a write that was certainly not carried out came too soon after another one. */
+function isThrottled(error: unknown): error is StoreError {
+  return isLeaseholdError(error, "STORE_THROTTLED") && !(error as StoreError).mayHaveBeenApplied;
+}
+
+function isRefusedForNow(error: unknown): boolean {
+  return isLeaseholdError(error, "STORE_CONFLICT") || isThrottled(error);
 }
 
 function fenceOf(

@@ -1,7 +1,11 @@
 import { gzipSync } from "node:zlib";
 import { ConfigurationError, FencedError, type Leadership } from "@leasehold/core";
-import { fakeLeadership } from "@leasehold/core/testing";
-import { describe, expect } from "vitest";
+import { fakeLeadership, VirtualClock } from "@leasehold/core/testing";
+import { ObjectStorageLeaseStore } from "@leasehold/object-storage";
+import { ObjectBucket } from "@leasehold/test-kit/object-server/object-bucket";
+import { BUCKET } from "@leasehold/test-kit/object-server/server";
+import { directClient, type Carry } from "@leasehold/test-kit/simulated/object-client";
+import { beforeEach, describe, expect } from "vitest";
 import { isWriteOf, PROTOCOLS, refusal, test } from "./object-world.ts";
 
 const KEY = "reports/today.json";
@@ -110,5 +114,53 @@ describe.each(PROTOCOLS)("on %s", (protocol) => {
     world.server.bucket.laxity = "ignores-version";
     await expect(world.store().fencedPut(leadership(1), KEY, "1")).rejects.toThrow("does not keep the conditions of writes");
     expect(world.textOf(KEY)).toBeUndefined();
+  });
+});
+
+describe("on a service that takes one write a second of each object", () => {
+  let clock: VirtualClock;
+  let begunMs: number;
+  let writes: number;
+  let store: ObjectStorageLeaseStore;
+  let bucket: ObjectBucket;
+  let takes: (sinceLastMs: number) => boolean;
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    begunMs = clock.monotonicMs();
+    bucket = new ObjectBucket(BUCKET, () => clock.wallMs());
+    writes = 0;
+    takes = (sinceLastMs) => sinceLastMs >= 1_000;
+    let lastMs = -Infinity;
+    const carry: Carry = async (serve, operation) => {
+      await Promise.resolve();
+      if (operation !== `PUT /${BUCKET}/${KEY}`) return serve();
+      writes += 1;
+      if (!takes(clock.monotonicMs() - lastMs)) return refusal(429, "SlowDown");
+      lastMs = clock.monotonicMs();
+      return serve();
+    };
+    store = new ObjectStorageLeaseStore({ client: directClient(bucket, carry), bucket: BUCKET, clock });
+  });
+
+  test("a fenced write after a seal waits a second, and succeeds", async () => {
+    await clock.runUntil(store.seal(leadership(1), KEY));
+    await clock.runUntil(store.fencedPut(leadership(1), KEY, "1"));
+    expect(new TextDecoder().decode(bucket.objects.get(KEY)?.body)).toBe("1");
+    expect([writes, clock.monotonicMs() - begunMs]).toEqual([3, 1_000]);
+  });
+
+  test("a write that is never taken fails after five tries, and one that is given up waits no longer", async () => {
+    takes = () => false;
+    const failed = store.fencedPut(leadership(1), KEY, "1");
+    await expect(clock.runUntil(failed)).rejects.toMatchObject({ code: "STORE_THROTTLED", mayHaveBeenApplied: false });
+    expect([writes, clock.monotonicMs() - begunMs]).toEqual([5, 4_000]);
+
+    const stopping = new AbortController();
+    const given = store.fencedPut(leadership(1), KEY, "1", { signal: stopping.signal }).catch((error: unknown) => error);
+    await clock.advance(500);
+    stopping.abort(new Error("stopped"));
+    await expect(given).resolves.toHaveProperty("message", "stopped");
+    expect(writes).toBe(6);
   });
 });
