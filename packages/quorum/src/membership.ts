@@ -36,6 +36,8 @@ export class Membership implements MembershipRules {
   /** The roster that is named by writes before there is a first one. */
   readonly #nobody: Roster;
   #roster: Roster | undefined;
+  /** The claim that all members have accepted, if the quorum has not begun since. */
+  #claim: Proposal | undefined;
   readonly #markers: StoreMarkers;
   readonly #strangers: WrongStoreCheck;
   #isHealing = false;
@@ -71,8 +73,8 @@ export class Membership implements MembershipRules {
   }
 
   /**
-   * As {@link load}. If there is no roster yet, it writes the markers to all members, and then the first roster. These writes
-   * continue when the call has no time left, because so many requests to slow members take longer than a call.
+   * As {@link load}. If there is no roster yet, it writes the markers to all members, then the claim, and then the first roster.
+   * These writes continue when the call has no time left, because so many requests to slow members take longer than a call.
    */
   async found(limits: CallLimits): Promise<void> {
     if (await this.load(limits)) return;
@@ -93,11 +95,17 @@ export class Membership implements MembershipRules {
   async #tryToFound(limits: CallLimits): Promise<void> {
     // Once the roster is known there is no further read: a member that is silent by now would delay it.
     while (!this.#roster && !(await this.#read(true, limits))) {
+      if (this.#claim) {
+        await this.#propose({ ...rosterOf(this.#claim), number: 1 }, this.#claim.write, limits);
+        continue;
+      }
       const marking = [...this.#members.keys()].map(async (name) => [name, await this.#markFirst(name, limits)] as const);
       const marked = await Promise.all(marking);
       refuseTwins(marked);
       const incarnations = Object.fromEntries(marked);
-      await this.#propose({ number: 1, incarnations, later: [], past: [] }, null, limits);
+      const claimed = [...this.#markers.rosters].flatMap(([, one]) => Object.values(one.incarnations));
+      const past = [...new Set(claimed)].filter((marker) => !Object.values(incarnations).includes(marker));
+      await this.#propose({ number: 0, incarnations, later: [], past }, null, limits);
     }
   }
 
@@ -134,6 +142,14 @@ export class Membership implements MembershipRules {
         accepted ? incarnation === incarnations[name] : isAll || !later.includes(name),
       ),
     );
+  }
+
+  needed(): number {
+    return (this.#members.size + 1) / 2;
+  }
+
+  isGivenUp(): boolean {
+    return false;
   }
 
   mayTakeBack(name: string): boolean {
@@ -287,8 +303,12 @@ export class Membership implements MembershipRules {
 
   async #read(consistent: boolean, limits: CallLimits, completes = consistent): Promise<Proposal | undefined> {
     const found = await this.#register.get(consistent, limits, completes);
-    if (found) this.#take(rosterOf(found.proposal));
-    return found?.proposal;
+    const roster = found && rosterOf(found.proposal);
+    const isClaim = roster?.number === 0;
+    this.#claim = isClaim ? found?.proposal : undefined;
+    if (!roster || isClaim) return undefined;
+    this.#take(roster);
+    return found.proposal;
   }
 
   async #propose(roster: Roster, base: string | null, limits: CallLimits): Promise<void> {

@@ -26,12 +26,14 @@ export type Outcome = { readonly stored: true } | { readonly stored: false; read
 export class Register {
   readonly #clock: Clock;
   readonly #rounds: Rounds;
+  readonly #admission: MembershipRules;
   /** The members that may show a write which a failover then undoes. */
   readonly #undurable: ReadonlySet<string>;
   #turn: Promise<void> = Promise.resolve();
 
   constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: MembershipRules) {
     this.#clock = clock;
+    this.#admission = admission;
     this.#rounds = new Rounds(election, members, proposer, clock, admission);
     const undurable = members.filter(({ records }) => records.capabilities.showsUndurable);
     this.#undurable = new Set(undurable.map(({ name }) => name));
@@ -93,11 +95,11 @@ export class Register {
       for (;;) {
         const reading = await this.#readAfter(sent, limits);
         const top = topOf(reading.kept)?.proposal;
+        const isDecided = this.#rounds.isChosen(reading.kept) || (proposal.base !== null && this.#admission.isGivenUp(top));
         // A member may lose what a read shows. So no read decides the outcome of a write that was sent: the register writes what
         // was shown once more, and judges by that.
         const isToRepeat = sent && this.#undurable.size > 0;
-        if (this.#rounds.isChosen(reading.kept) && (top?.write ?? null) !== proposal.base && !isToRepeat)
-          return this.#judge(proposal, top, sent);
+        if (isDecided && (top?.write ?? null) !== proposal.base && !isToRepeat) return this.#judge(proposal, top, sent);
         if (!hasWaited && this.#rounds.isUnderWay(reading)) {
           hasWaited = true;
           await this.#pause(limits, sent);
@@ -106,8 +108,10 @@ export class Register {
         const prepared = await this.#rounds.prepare(reading, limits);
         if (prepared) {
           const found = topOf(prepared.kept)?.proposal;
-          const isOurs = (found?.write ?? null) === proposal.base || found?.write === proposal.write;
-          const value = isOurs ? withTimestamp(proposal, found) : found;
+          const isGivenUp = this.#admission.isGivenUp(found);
+          const isFound = (found?.write ?? null) === proposal.base || found?.write === proposal.write;
+          const isOurs = isFound || this.#admission.isGivenUp(found, proposal);
+          const value = isOurs ? withTimestamp(proposal, found) : isGivenUp ? undefined : found;
           const accepted = value && (await rounds.accept(prepared, value, isOurs ? datedAt : undefined, limits));
           if (isOurs && accepted === "confirmed") return { stored: true };
           sent ||= isOurs && accepted !== "refused";
@@ -163,7 +167,7 @@ export class Register {
     const rounds = this.#rounds;
     const prepared = await rounds.prepare(reading, limits);
     const top = prepared && topOf(prepared.kept)?.proposal;
-    if (!prepared || !top) return undefined;
+    if (!prepared || !top || this.#admission.isGivenUp(top)) return undefined;
     const accepted = await rounds.accept(prepared, top, undefined, limits);
     return accepted === "confirmed" ? top : undefined;
   }

@@ -1,14 +1,15 @@
 import { compareBallots } from "./ballot.ts";
 import { topOf } from "./chosen.ts";
 import type { MemberState } from "./member-state.ts";
-import { newestOf, rosterOf, type MembershipRules, type Roster } from "./roster.ts";
+import { mayReplaceClaim, newestOf, rosterOf, type MembershipRules, type Roster } from "./roster.ts";
 import type { StoreMarkers } from "./store-markers.ts";
 
 /**
  * Returns the rules for the roster itself. Those stores count that the newest shown roster names.
  *
- * All members have to promise the first roster. Otherwise two processes with different stores under one name would each have a
- * majority.
+ * All members have to promise the first roster, and to accept a claim of it before. Otherwise two processes with different stores
+ * under one name would each have a majority, also if a member that both have promises to both. One that has accepted a claim
+ * shows it.
  *
  * A promise that a replaced store has made blocks nothing: one of the others shows what it has accepted with a majority.
  *
@@ -26,6 +27,13 @@ export function rosterRules(options: {
   readonly whyAbsent: MembershipRules["whyAbsent"];
 }): MembershipRules {
   const { markers, nobody, members, whyAbsent } = options;
+  const isGivenUp: MembershipRules["isGivenUp"] = (proposal, by) => {
+    if (!proposal || !mayReplaceClaim(rosterOf(proposal), markers.shown)) return false;
+    if (!by) return true;
+    const { number, past, incarnations } = rosterOf(by);
+    const isNamed = ([name, marker]: [string, string]): boolean => incarnations[name] === marker || past.includes(marker);
+    return number === 0 && Object.entries(rosterOf(proposal).incarnations).every(isNamed);
+  };
   return {
     roster: nobody,
     meet: async (name, answer, limits) => {
@@ -37,11 +45,12 @@ export function rosterRules(options: {
     report: () => undefined,
     counting: (answers, all, havePromised) => {
       const isAll = all.size === members;
-      if (isAll && acceptedNone(all) === members) return all;
+      const isFree = ({ proposal }: MemberState): boolean =>
+        !proposal || mayReplaceClaim(rosterOf(proposal), markers.shown, (name) => answers.has(name));
+      if (isAll && [...all.values()].every(isFree)) return all;
       const among = (found: ReadonlyMap<string, MemberState>): ReadonlyMap<string, MemberState> => {
         const states = [...found.values()];
-        const shown = states.flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
-        const newest = newestOf(shown);
+        const newest = newestShown(found);
         if (!newest) return havePromised || states.some(({ promised }) => promised) ? new Map() : found;
         const top = topOf(found)?.accepted;
         return new Map(
@@ -52,12 +61,22 @@ export function rosterRules(options: {
         );
       };
       const counted = among(answers);
-      if (counted.size > members / 2 || !isAll || acceptedNone(answers) < members / 2) return counted;
+      const isOfClaim = newestShown(counted)?.number === 0;
+      if (!isAll || (counted.size > members / 2 ? !isOfClaim : acceptedNone(answers) < members / 2)) return counted;
       const everyone = among(all);
       return everyone.size === members ? everyone : counted;
     },
+    needed: (proposal) => (proposal && rosterOf(proposal).number === 0 ? members : (members + 1) / 2),
+    isGivenUp,
     mayTakeBack: (name, proposal) => markers.shown.get(name) === rosterOf(proposal).incarnations[name],
   };
+}
+
+/** Returns the newest roster that these states show. A claim above it, by ballot, shows that it was not chosen. */
+function newestShown(states: ReadonlyMap<string, MemberState>): Roster | undefined {
+  const shown = [...states.values()].flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
+  const top = topOf(states)?.proposal;
+  return top && rosterOf(top).number === 0 ? rosterOf(top) : newestOf(shown);
 }
 
 /** The number of members that have accepted nothing. */

@@ -10,7 +10,7 @@ export const MARKER = "leasehold-quorum-marker";
 
 /** The stores that are the members of a quorum. */
 export interface Roster {
-  /** Rises with every change. */
+  /** Rises with every change. 0: a claim, with which a quorum begins. It names the stores, and is chosen once all have it. */
   readonly number: number;
   /** The marker of each member's store, by name. */
   readonly incarnations: Readonly<Record<string, string>>;
@@ -39,10 +39,26 @@ export function areRelated(one: Roster, other: Roster): boolean {
   return markersOf(other).some((marker) => markers.has(marker));
 }
 
+/**
+ * Reports whether other stores may claim a quorum that a claim shows unfinished. They have to include a majority of its stores,
+ * which remember: the promises of these keep it from beginning. A claim that has replaced one is never replaced, because the
+ * first may begin while only a minority has the second.
+ */
+export function mayReplaceClaim(
+  { number, past, incarnations }: Roster,
+  markers: { get(name: string): string | null | undefined },
+  remembers: (name: string) => boolean = () => true,
+): boolean {
+  if (number > 0 || past.length > 0) return false;
+  const names = Object.keys(incarnations);
+  const shared = names.filter((name) => markers.get(name) === incarnations[name]);
+  return shared.length < names.length && shared.filter(remembers).length > names.length / 2;
+}
+
 /** Returns the roster with the highest number. */
 export function newestOf(rosters: Iterable<Roster>): Roster | undefined {
   let newest: Roster | undefined;
-  for (const roster of rosters) if (roster.number > (newest?.number ?? 0)) newest = roster;
+  for (const roster of rosters) if (roster.number > (newest?.number ?? -1)) newest = roster;
   return newest;
 }
 
@@ -102,6 +118,10 @@ export interface MembershipRules {
    * not answered.
    */
   report(name: string, election: string, why: string | undefined, isSilent: boolean): void;
+  /** Returns how many members have to accept a proposal, so that it is chosen. */
+  needed(proposal: Proposal | undefined): number;
+  /** Reports whether a proposal was given up, so that it is never written again. Only `by` may replace it, if given. */
+  isGivenUp(proposal: Proposal | undefined, by?: Proposal): boolean;
   /** Reports whether a member may receive a proposal although its state does not count. */
   mayTakeBack(name: string, proposal: Proposal): boolean;
 }

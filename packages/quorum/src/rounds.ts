@@ -99,8 +99,7 @@ export class Rounds {
     refuseOthers(first.failures);
     await this.#admission.follow(newestRoster(first.answers), limits);
     const kept = this.#requests.counting(first.answers);
-    // A member that shows less than was known before it was asked has forgotten. Asking it again would only use up the call's
-    // time.
+    // A member that shows less than was known before it was asked has forgotten. Asking it again would only use up time.
     const hasForgotten = (name: string): boolean =>
       consistent && compareBallots(first.answers.get(name)?.promised, knownBefore[name]) < 0;
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name) && !hasForgotten(name));
@@ -146,7 +145,7 @@ export class Rounds {
     const [first, others] = [new Map<string, MemberState>(), new Map<string, MemberState>()];
     for (const [name, state] of answers) {
       if (kept.has(name) && this.#requests.sessions.get(name)?.isBehind(state) === false) first.set(name, state);
-      else if (!top || this.#admission.mayTakeBack(name, top)) others.set(name, state);
+      else if (!top || this.#admission.isGivenUp(top) || this.#admission.mayTakeBack(name, top)) others.set(name, state);
     }
     const promised = new Map<string, MemberState>();
     const isMissing = (name: string): boolean => (first.has(name) || others.has(name)) && !promised.has(name);
@@ -164,7 +163,7 @@ export class Rounds {
       for (const [name, state] of gathered.answers) promised.set(name, state);
       const counting = this.#admission.counting(present(kept), present(answers), true);
       const counted = new Map([...promised].filter(([name]) => counting.has(name)));
-      if (counted.size >= this.#majority) return { ballot, kept: counted };
+      if (counted.size >= this.#admission.needed(topOf(counted)?.proposal)) return { ballot, kept: counted };
       if (promised.size < first.size || this.#admission.counting(kept, answers, true).size < this.#majority) return undefined;
     }
     return undefined;
@@ -192,6 +191,8 @@ export class Rounds {
     datedAt: Instant | undefined,
     limits: CallLimits,
   ): Promise<Accepted> {
+    const needed = this.#admission.needed(proposal);
+    if (targets.size < needed) return "refused";
     this.#begin(ballot);
     this.#proposer.lastRound = Math.max(this.#proposer.lastRound, forward(ballot).round);
     const state: State = { promised: forward(ballot), accepted: ballot, proposal, seen: this.#requests.known() };
@@ -205,8 +206,7 @@ export class Rounds {
     const catchUp: CatchUp = { ballot, proposal, confirmed: confirmed.promise };
     const bring = async (link: MemberSession, target?: MemberState): Promise<void> => {
       let present = target ?? (await this.#toCatchUp(link, catchUp, limits));
-      // Never let an accept create a record. A delayed one could re-create it on a store that was wiped meanwhile; that store
-      // would look as if it had lost nothing.
+      // An accept creates no record: a late one could do so on a store wiped meanwhile, which would seem to have lost nothing.
       while (present.version === undefined) {
         await this.#requests
           .write(link, { ...present, promised: ballot, seen: state.seen }, present, false, limits)
@@ -237,8 +237,8 @@ export class Rounds {
         }
       }
     });
-    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, ({ size }) => size >= this.#majority);
-    const isConfirmed = answers.size >= this.#majority && !isRefused;
+    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, ({ size }) => size >= needed);
+    const isConfirmed = answers.size >= needed && !isRefused;
     confirmed.resolve(isConfirmed);
     if (isConfirmed) this.seen = proposal.write;
     limits.signal.throwIfAborted();
@@ -293,10 +293,11 @@ export class Rounds {
     return { proposal, ageMs: ageOf(proposal, kept, this.#majority), knownForMs: this.knownForMs(proposal) };
   }
 
-  /** Reports whether a majority shows the highest ballot that any member shows. */
+  /** Reports whether a majority shows the highest ballot that any member shows. A claim has to be shown by all. */
   isChosen(kept: ReadonlyMap<string, MemberState>): boolean {
-    const top = topOf(kept)?.accepted;
-    return [...kept.values()].filter(({ accepted }) => compareBallots(accepted, top) === 0).length >= this.#majority;
+    const top = topOf(kept);
+    const showing = [...kept.values()].filter(({ accepted }) => compareBallots(accepted, top?.accepted) === 0);
+    return showing.length >= this.#admission.needed(top?.proposal);
   }
 
   demandMajority(reading: MemberReplies, mayHaveBeenApplied: boolean): void {
@@ -328,8 +329,7 @@ export class Rounds {
       link.blockedBy = undefined;
       return present;
     }
-    // The proposer of this promise may be dead. If the same promise is met twice, or something newer was accepted here, the next
-    // round must go above it.
+    // The proposer of this promise may be dead. If it is met twice, or something newer was accepted, the next round goes above it.
     const isInTheWay = compareBallots(present.promised, link.blockedBy) === 0 || compareBallots(present.accepted, ballot) > 0;
     if (isInTheWay && (await confirmed)) this.#leads = undefined;
     link.blockedBy = present.promised;

@@ -19,12 +19,12 @@ function rosterAt(world: World, name: Name): number | undefined {
   return value === undefined ? undefined : (JSON.parse(value) as { number: number }).number;
 }
 
-/** Reports whether a member has promised a roster ballot above the one that goes with its accepted roster. */
+/** Reports whether a member has accepted a claim or a roster, and promised a ballot above the one that goes with it. */
 function isPrepared(world: World, name: Name): boolean {
   const { quorum } = (world.services[name].record(ROSTER) ?? {}) as Partial<LeaseRecord>;
   if (quorum === undefined) return false;
   const { promised, accepted } = JSON.parse(quorum) as Record<string, { round: number } | null>;
-  return (promised?.round ?? 0) > (accepted?.round ?? -1) + 1;
+  return accepted !== undefined && accepted !== null && (promised?.round ?? 0) > accepted.round + 1;
 }
 
 test("an election does not begin twice if one process still has a replaced store", async () => {
@@ -111,30 +111,79 @@ test("if two processes found a quorum with different stores under one name, only
   expect(count).toBe(1);
 });
 
+/** Reports whether all three stores have promised a ballot of the roster. */
+function haveAllPromised({ services }: World): boolean {
+  return Object.values(services).every((store) => store.record(ROSTER) !== undefined);
+}
+
+test("a quorum does not begin while a member has not accepted it: that member may begin another one, with other stores", async () => {
+  const world = new World();
+  const [b, c] = [new SimulatedRecordService(world.clock), new SimulatedRecordService(world.clock)];
+  const [one, other] = [world.open("one"), world.open("other", { b, c })];
+  world.passage = ({ by, to }) => (by === "one" && to === "a" && haveAllPromised(world) ? LOST : undefined);
+  let count = await stored(world, "mine", [one]);
+  count += await stored(world, "yours", [other]);
+  count += await stored(world, "mine", [world.open("third")]);
+  world.passage = ({ by, to }) => (by === "fourth" && to === "a" ? LOST : undefined);
+  count += await stored(world, "mine", [world.open("fourth")]);
+  world.passage = () => undefined;
+  for (let times = 0; times < 4; times += 1) count += await stored(world, "mine", [one, other]);
+
+  expect(count).toBe(1);
+});
+
+test("a process that reads a majority of a quorum that has not begun does not begin it: the other member may begin another", async () => {
+  const world = new World();
+  const [b, c] = [new SimulatedRecordService(world.clock), new SimulatedRecordService(world.clock)];
+  world.passage = ({ by, to }) => (by === "one" && to === "a" && haveAllPromised(world) ? LOST : undefined);
+  const one = world.open("one");
+  let count = await stored(world, "mine", [one]);
+  one.clock.kill();
+  world.passage = ({ by, to }) => (by === "third" && to === "a" ? LOST : undefined);
+  count += await stored(world, "mine", [world.open("third")]);
+  count += await stored(world, "yours", [world.open("other", { b, c })]);
+
+  expect(count).toBeLessThanOrEqual(1);
+});
+
+test("a store that was replaced before a quorum has begun does not block it, although a claim of it was accepted", async () => {
+  const world = new World();
+  let accepts = 0;
+  world.passage = ({ by, operation, to }) =>
+    by === "one" && operation === "put" && haveAllPromised(world) && (to === "c" || (accepts += 1) > 2) ? LOST : undefined;
+  const one = world.open("one");
+  await one.put("mine").catch(() => undefined);
+  one.clock.kill();
+  const other = world.open("other", { c: new SimulatedRecordService(world.clock) });
+  expect(await stored(world, "yours", [other])).toBe(1);
+});
+
 test("a first roster that only one member has accepted is not completed by another member's promise to another process", async () => {
   const world = new World();
   const a = new SimulatedRecordService(world.clock);
   const [one, other] = [world.open("one"), world.open("other", { a })];
   let hasOtherPromises = false;
   world.passage = ({ by, to, operation }) => {
-    const haveAllPromised = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
+    const areAllPrepared = hasOtherPromises || (["a", "b", "c"] as const).every((name) => isPrepared(world, name));
     if (by === "other" && operation === "put" && a.record(ROSTER)) {
       hasOtherPromises = true;
       return to === "c" ? LOST : undefined;
     }
-    if (by !== "one" || !haveAllPromised) return undefined;
+    if (by !== "one" || !areAllPrepared) return undefined;
     // Of the accepts of `one` only its own a hears. After that `one` hears nothing of b.
     if (hasOtherPromises) return to === "b" ? LOST : undefined;
     return operation === "put" && to !== "a" ? LOST : undefined;
   };
-  const late = one.startPut("mine", undefined, 8_000).catch(() => undefined);
-  await world.clock.advance(20);
-  expect(await world.clock.runUntil(other.startPut("yours", undefined, 8_000))).toMatchObject({ stored: true });
-  await world.clock.runUntil(late);
+  const late = one.startPut("mine", undefined, 8_000);
+  while (rosterAt(world, "a") !== 1) await world.clock.advance(1);
+  const yours = other.startPut("yours", undefined, 8_000);
+  const outcomes = await world.clock.runUntil(Promise.allSettled([late, yours]));
+  expect(hasOtherPromises).toBe(true);
 
-  expect([rosterAt(world, "a"), rosterAt(world, "b"), rosterAt(world, "c")]).toEqual([1, 1, undefined]);
   world.passage = () => undefined;
-  expect(await stored(world, "fork", [one])).toBe(0);
+  let count = outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value.stored).length;
+  for (let times = 0; times < 4; times += 1) count += await stored(world, "fork", [one, other]);
+  expect(count).toBe(1);
 });
 
 test("a first roster that only one member has accepted is not completed while another store may complete another one", async () => {
@@ -146,8 +195,7 @@ test("a first roster that only one member has accepted is not completed while an
   let putsToB = 0;
   world.passage = ({ by, to, operation }) => {
     if (by === "one") {
-      const haveAllPromised = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
-      return hasAccepted(world.services.c) || (operation === "put" && haveAllPromised && to !== "c") ? LOST : undefined;
+      return hasAccepted(world.services.c) || (operation === "put" && haveAllPromised(world) && to !== "c") ? LOST : undefined;
     }
     if (operation !== "put" || !c.record(ROSTER)) return undefined;
     // The accept of `other` arrives at its own c, and late at b. By then a and the former c have promised to `third`.
@@ -160,15 +208,17 @@ test("a first roster that only one member has accepted is not completed while an
   while (!hasAccepted(c)) await world.clock.advance(1);
   const outcomes = await world.clock.runUntil(Promise.allSettled([yours, third.startPut("third", undefined, 8_000)]));
 
-  expect(outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value.stored)).toHaveLength(1);
+  world.passage = () => undefined;
+  let count = outcomes.filter((outcome) => outcome.status === "fulfilled" && outcome.value.stored).length;
+  for (let times = 0; times < 4; times += 1) count += await stored(world, "fork", [other, third]);
+  expect(count).toBe(1);
 });
 
 test("a first roster that only one member has accepted is completed if all members answer, whatever they have promised", async () => {
   const world = new World();
   const lost: string[] = [];
   world.passage = ({ by, to, operation }) => {
-    const haveAllPromised = Object.values(world.services).every((store) => store.record(ROSTER) !== undefined);
-    if (operation !== "put" || !haveAllPromised) return undefined;
+    if (operation !== "put" || !haveAllPromised(world)) return undefined;
     if (by === "one") return to === "a" ? { arrivals: [{ afterMs: 50 }] } : LOST;
     // The first promise request of `other` does not arrive at a.
     return to === "a" && lost.push(by) === 1 ? LOST : undefined;
@@ -188,7 +238,7 @@ async function withoutRosterAtB(): Promise<World> {
   world.passage = ({ to, operation }) => (to === "b" && operation === "put" && isPrepared(world, "b") ? LOST : undefined);
   await world.open("one").put("first");
   world.passage = ({ by }) => (by === "one" ? LOST : undefined);
-  expect([rosterAt(world, "a"), rosterAt(world, "b")]).toEqual([1, undefined]);
+  expect([rosterAt(world, "a"), rosterAt(world, "b")]).toEqual([1, 0]);
   return world;
 }
 

@@ -929,7 +929,10 @@ class RandomQuorum {
   /** Checks that of any two writes that a majority has accepted one has replaced the other, directly or through others. */
   #accepted(service: SimulatedRecordService, name: string, { election, before: replaced, record }: AcceptedWrite): void {
     if (election === MARKER) return;
-    const { roster, promised, accepted, write, base } = JSON.parse(record.quorum ?? "") as Note;
+    const { roster, promised, accepted, write, base: noted } = JSON.parse(record.quorum ?? "") as Note;
+    // Nobody uses a claim. The first rosters, of which each replaces a claim, are those that may not be two.
+    const number = election === ROSTER && record.value !== undefined ? numberIn(record.value) : undefined;
+    const base = number === 1 ? null : noted;
     const before = replaced && (JSON.parse(replaced.quorum ?? "") as Note);
     const key = `${name}/${election}`;
     const isPromise = compareBallots(accepted ?? undefined, before?.accepted ?? undefined) === 0;
@@ -942,7 +945,7 @@ class RandomQuorum {
       this.#note(`${name}${former} keeps of ${election}: ${ballots}, write ${write?.slice(0, 4)} for ${base?.slice(0, 4)}`);
     }
     // A promise changes nothing about accepted writes.
-    if (!accepted || write === null || isPromise) return;
+    if (!accepted || write === null || isPromise || number === 0) return;
     this.#writes.set(write, { base, nonce: record.nonce });
     const ballot = `${election}/${accepted.round}/${accepted.proposer}`;
     const accepters = this.#accepters.get(ballot) ?? new Set();
@@ -986,6 +989,10 @@ class RandomQuorum {
 
 function isLoss(how: How): boolean {
   return (LOSSES as readonly How[]).includes(how);
+}
+
+function numberIn(roster: string): number {
+  return (JSON.parse(roster) as { number: number }).number;
 }
 
 function shownBallot(ballot: Ballot | null): string {

@@ -40,6 +40,7 @@ interface Note {
 
 /** The part of a roster that is used here. */
 interface Roster {
+  readonly number: number;
   readonly incarnations: Readonly<Record<string, string>>;
 }
 
@@ -323,6 +324,9 @@ export class QuorumService implements RecordService, MemberFaults {
     }
     if (isPresent) this.#noticeHealth(member);
     if (accepted === null || write === null) return;
+    // Nobody uses a claim of a quorum. Of the first rosters, each of which replaces a claim, there may be only one.
+    const roster = election === ROSTER ? (JSON.parse(record.value ?? "") as Roster).number : undefined;
+    if (roster === 0) return;
     const ballot = `${election}/${accepted.round}/${accepted.proposer}/`;
     const accepters = this.#accepters.get(ballot) ?? new Set();
     this.#accepters.set(ballot, accepters.add(member));
@@ -332,7 +336,7 @@ export class QuorumService implements RecordService, MemberFaults {
     if (accepters.size !== this.#majority || this.#past.has(ballot)) return;
     this.#past.add(ballot);
     const { schema: _, quorum: __, ...kept } = record;
-    this.#choose(election, { ballot: accepted, write, record: { ...kept, schema: 3 } }, base, atMs);
+    this.#choose(election, { ballot: accepted, write, record: { ...kept, schema: 3 } }, roster === 1 ? null : base, atMs);
   }
 
   #choose(election: string, chosen: Chosen, base: string | null, atMs: number): void {
