@@ -930,7 +930,7 @@ class RandomQuorum {
   #accepted(service: SimulatedRecordService, name: string, { election, before: replaced, record }: AcceptedWrite): void {
     if (election === MARKER) return;
     const { roster, promised, accepted, write, base: noted } = JSON.parse(record.quorum ?? "") as Note;
-    // Nobody uses a claim. The first rosters, of which each replaces a claim, are those that may not be two.
+    // No process uses a claim. The first rosters, of which each replaces a claim, are those that may not be two.
     const number = election === ROSTER && record.value !== undefined ? numberIn(record.value) : undefined;
     const base = number === 1 ? null : noted;
     const before = replaced && (JSON.parse(replaced.quorum ?? "") as Note);

@@ -324,7 +324,7 @@ export class QuorumService implements RecordService, MemberFaults {
     }
     if (isPresent) this.#noticeHealth(member);
     if (accepted === null || write === null) return;
-    // Nobody uses a claim of a quorum. Of the first rosters, each of which replaces a claim, there may be only one.
+    // No process uses a claim of a quorum. Of the first rosters, each of which replaces a claim, there may be only one.
     const roster = election === ROSTER ? (JSON.parse(record.value ?? "") as Roster).number : undefined;
     if (roster === 0) return;
     const ballot = `${election}/${accepted.round}/${accepted.proposer}/`;
