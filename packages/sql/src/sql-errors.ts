@@ -100,6 +100,9 @@ export function storeClosed(): ConfigurationError {
 /** Matches the messages of drivers about a call on a pool or a handle that was closed. */
 const CLOSED = /pool after calling end|pool is closed|PGlite is clos|database (connection )?is not open/i;
 
+const HANDLE_CLOSED =
+  ": The handle that this SqlLeaseStore was given is closed. Close it after the store; to go on, make another store on an open one.";
+
 /** Returns whether the error of a driver means that its pool or handle was closed. */
 export function isOfClosedHandle(error: unknown): boolean {
   return CLOSED.test(String((error as Partial<Error> | undefined)?.message));
@@ -108,12 +111,10 @@ export function isOfClosedHandle(error: unknown): boolean {
 /** Returns a driver's error as a `StoreError`. Returns an error of Leasehold unchanged. */
 export function toStoreError(error: unknown, label: RequestLabel, meaningOf: (error: unknown) => Meaning | undefined): Error {
   if (isLeaseholdError(error)) return error;
-  if (isOfClosedHandle(error))
-    return new ConfigurationError(
-      "The handle that this SqlLeaseStore was given is closed. Close it after the store; to go on, make another store on an open one.",
-    );
-  const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
   const { blockers, ...request } = label;
+  // An application that stops may close its pool before its electors. A ConfigurationError would end their run with a rejection.
+  if (isOfClosedHandle(error)) return requestFailed(request, { code: "STORE_REJECTED", text: HANDLE_CLOSED, notApplied: false });
+  const { code, message = String(error) } = (error ?? {}) as { readonly code?: unknown; readonly message?: string };
   const meaning = meaningOf(error) ?? { code: "STORE_UNAVAILABLE", notApplied: wasNeverSent(code) };
   const line = redact(message);
   const what = typeof code === "string" && !line.includes(code) ? `${code}: ${line}` : line;

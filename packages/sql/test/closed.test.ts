@@ -89,15 +89,25 @@ await describeDatabases(SERVERS, (test, kind) => {
     for (const failure of failures) expect(failure).toMatch(/closed/);
   });
 
-  test("a pool that the user has closed says so, and is not taken for an outage", async ({ world }) => {
+  test("a pool that the user has closed says so, and ends no standby that it has served", async ({ world }) => {
     const pool = kind === "mysql" ? createPool(world.place) : new Pool({ connectionString: world.place });
     const store = world.store(pool);
-    await world.win(store);
-    await pool.end();
-    await expect(store.read(world.election)).rejects.toMatchObject({
-      code: "CONFIGURATION",
-      message: expect.stringMatching(/^The handle .* is closed\./),
+    const lease = await world.win(store);
+    const elector = new Elector({ store, election: world.election, retryPeriodMs: 500, logger: false });
+    const standby = elector.run(() => undefined);
+    await expect.poll(() => elector.health().lastContactAgeMs).toBeDefined();
+    // A pool of pg has ended once the connection that listens was given back.
+    const ended = pool.end();
+    await expect.poll(() => elector.health().lastError).toMatchObject({ code: "STORE_REJECTED" });
+    await expect(store.renew(lease, LIMITS)).rejects.toMatchObject({
+      code: "STORE_REJECTED",
+      mayHaveBeenApplied: false,
+      message: expect.stringMatching(/ The handle .* is closed\./),
     });
+    await elector.stop();
+    await expect(standby).resolves.toBeUndefined();
+    await store.close();
+    await ended;
   });
 
   test("a pool of the user's stays open, and is no longer used", async ({ world }) => {

@@ -297,6 +297,22 @@ plainTest("whatever was thrown is an error of the store's", () => {
   }
 });
 
+plainTest.for([
+  "Cannot use a pool after calling end on the pool",
+  "Pool is closed.",
+  "PGlite is closed",
+  "database is not open",
+  "The database connection is not open",
+])("'%s' is a refusal, so that it ends no elector; a write may have been sent", (message) => {
+  for (const writes of [true, false]) {
+    const label = { store: "postgres", operation: "put", election: "e", writes, blockers: undefined };
+    const error = toStoreError(new Error(message), label, () => undefined);
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ code: "STORE_REJECTED", store: "postgres", operation: "put", mayHaveBeenApplied: writes });
+    expect(error.message).toMatch(/^postgres: 'put' of 'e' failed: The handle .* is closed\. .* open one\.$/);
+  }
+});
+
 plainTest("a driver's code is told once, and kept on the cause", () => {
   const label = { store: "mysql", operation: "get", election: undefined, writes: false };
   const failure = (message: string, code?: unknown) =>

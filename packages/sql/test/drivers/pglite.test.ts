@@ -102,5 +102,8 @@ test("an elector leads on it", async () => {
 // The last test, because it closes what the others share.
 test("a PGlite that was closed says so, and is not taken for an outage", async () => {
   await database.close();
-  await expect(store.read("one")).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringMatching(/is closed\./) });
+  await expect(store.read("one")).rejects.toMatchObject({
+    code: "STORE_REJECTED",
+    message: expect.stringMatching(/is closed\./),
+  });
 });

@@ -31,7 +31,7 @@ await describeDatabases(["sqlite"], (test) => {
     const store = world.store(application);
     const lease = await world.win(store);
     application.close();
-    const closed = { code: "CONFIGURATION", message: expect.stringMatching(/^The handle .* is closed\./) };
+    const closed = { code: "STORE_REJECTED", message: expect.stringMatching(/ The handle .* is closed\./) };
     await expect(store.release(lease, LIMITS)).rejects.toMatchObject(closed);
     await expect(world.store(application).read(world.election)).rejects.toMatchObject(closed);
   });
