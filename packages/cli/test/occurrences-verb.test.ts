@@ -72,6 +72,17 @@ test.for([
   expect(refused).toMatchObject({ exitCode, stderr: expect.stringContaining(why) });
 });
 
+test("--reopen of an occurrence of a paused schedule is refused until it is resumed", async () => {
+  await command.store.pause("billing", { reason: "failed", timeoutMs: 1_000 });
+  const reopen = () => command.run("occurrences", "billing", "failed", "--reopen", "no mail", "--yes");
+  expect(await reopen()).toMatchObject({
+    exitCode: 75,
+    stderr: "leasehold: 'billing' is paused; resume it first: leasehold resume 'billing'.\n",
+  });
+  await command.store.resume("billing");
+  expect(await reopen()).toMatchObject({ exitCode: 0 });
+});
+
 test("a store that cannot list occurrences says how to see one", async () => {
   const occurrences = occurrencesOf(command.store, "billing", 86_400_000, "this test");
   Object.assign(occurrences, { list: (prefix: string) => cannotList("memory", prefix, {}) });

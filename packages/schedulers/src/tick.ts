@@ -54,8 +54,8 @@ export interface Closable {
 }
 
 const STOPPED = { ran: false, reason: "stopped" } as const;
-/** The reasons of a tick that may still be done. */
-const OPEN: ReadonlySet<string> = new Set(["in-progress", "missed", "stopped"]);
+/** The reasons of a tick that may still be done. An administrator may reopen one that failed, or was skipped during a pause. */
+const OPEN: ReadonlySet<string> = new Set(["in-progress", "missed", "stopped", "failed", "paused"]);
 
 /** Does the ticks of one job. */
 export class Ticks<Store extends LeaseStore> implements Closable {

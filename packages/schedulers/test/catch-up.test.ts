@@ -1,4 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
+import { occurrencesOf } from "@leasehold/core/occurrences";
 import { RecordLeaseStore, RecordOccurrenceStore, sleep } from "@leasehold/core/provider";
 import { promptNetwork, VirtualClock, type Network, type SimulatedRecordService } from "@leasehold/core/testing";
 import { every } from "@leasehold/schedulers/interval";
@@ -132,6 +133,24 @@ test("a tick that failed on every host, and one that the store missed, are done 
   await world.advance(MINUTE_MS);
   await world.runUntil(job.close());
   expect(done).toEqual([0, 3, 1, 2]);
+});
+
+test("a tick that failed for good is done after an administrator has reopened it", async () => {
+  const host = new Host(world, service);
+  let isBroken = true;
+  const work = (minute: number): void => {
+    if (minute === 1 && isBroken) throw new Error("disk full");
+  };
+  const job = start(host, all, work, { tries: 1 });
+  await world.advance(3.5 * MINUTE_MS);
+  expect(done).toEqual([0, 2, 3]);
+  isBroken = false;
+  const reopened = { minTerm: 2, leaseDurationMs: 1_000, reason: "disk replaced" };
+  const failed = `refresh@${new Date(SINCE_MS + MINUTE_MS).toISOString()}`;
+  await world.runUntil(occurrencesOf(host.store, "refresh", 86_400_000, "this test").repair(failed, reopened));
+  await world.advance(MINUTE_MS);
+  await world.runUntil(job.close());
+  expect(done).toEqual([0, 2, 3, 4, 1]);
 });
 
 test("a tick that was missed during its wait is over, and is read once", async () => {

@@ -49,6 +49,7 @@ export const verb: Verb = {
     if (reason !== undefined) {
       if (key === undefined) throw new CommandError(EXIT.usage, "--reopen needs the key of one occurrence.");
       const found = await oneOf(occurrences, schedule, key);
+      await checkNotPaused(store, schedule);
       await reopen(occurrences, found, signed(reason, environment), command, environment);
       printResult(command, environment, `${printable(found.election)} is open again; the next host that asks runs it.`, { key });
       return EXIT.done;
@@ -82,6 +83,13 @@ async function oneOf(occurrences: LeaseStore, schedule: string, key: string): Pr
     EXIT.nobodyLeads,
     `no host has begun the occurrence '${key}' of '${schedule}', or it is no longer kept.`,
   );
+}
+
+/** @throws {CommandError} if the schedule is paused: the next host would record the occurrence as skipped, without a run. */
+async function checkNotPaused(store: LeaseStore, schedule: string): Promise<void> {
+  const { bar } = (await look(store, schedule)) ?? {};
+  if (bar?.kind !== "pause") return;
+  throw new CommandError(EXIT.notElected, `'${schedule}' is paused; resume it first: leasehold resume '${schedule}'.`);
 }
 
 /** Lets the next host that asks run an occurrence again. @throws {CommandError} if it is not done, or no answer is yes. */
