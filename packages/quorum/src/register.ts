@@ -110,7 +110,7 @@ export class Register {
           const found = topOf(prepared.kept)?.proposal;
           const isGivenUp = this.#admission.isGivenUp(found);
           const isFound = (found?.write ?? null) === proposal.base || found?.write === proposal.write;
-          const isOurs = isFound || this.#admission.isGivenUp(found, proposal);
+          const isOurs = isFound || (isGivenUp && proposal.base === null);
           const value = isOurs ? withTimestamp(proposal, found) : isGivenUp ? undefined : found;
           const accepted = value && (await rounds.accept(prepared, value, isOurs ? datedAt : undefined, limits));
           if (isOurs && accepted === "confirmed") return { stored: true };

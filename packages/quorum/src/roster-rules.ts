@@ -27,13 +27,6 @@ export function rosterRules(options: {
   readonly whyAbsent: MembershipRules["whyAbsent"];
 }): MembershipRules {
   const { markers, nobody, members, whyAbsent } = options;
-  const isGivenUp: MembershipRules["isGivenUp"] = (proposal, by) => {
-    if (!proposal || !mayReplaceClaim(rosterOf(proposal), markers.shown)) return false;
-    if (!by) return true;
-    const { number, past, incarnations } = rosterOf(by);
-    const isNamed = ([name, marker]: [string, string]): boolean => incarnations[name] === marker || past.includes(marker);
-    return number === 0 && Object.entries(rosterOf(proposal).incarnations).every(isNamed);
-  };
   return {
     roster: nobody,
     meet: async (name, answer, limits) => {
@@ -67,7 +60,7 @@ export function rosterRules(options: {
       return everyone.size === members ? everyone : counted;
     },
     needed: (proposal) => (proposal && rosterOf(proposal).number === 0 ? members : (members + 1) / 2),
-    isGivenUp,
+    isGivenUp: (proposal) => proposal !== undefined && mayReplaceClaim(rosterOf(proposal), markers.shown),
     mayTakeBack: (name, proposal) => markers.shown.get(name) === rosterOf(proposal).incarnations[name],
   };
 }

@@ -41,15 +41,14 @@ export function areRelated(one: Roster, other: Roster): boolean {
 
 /**
  * Reports whether other stores may claim a quorum that a claim shows unfinished. They have to include a majority of its stores,
- * which remember: the promises of these keep it from beginning. A claim that has replaced one is never replaced, because the
- * first may begin while only a minority has the second.
+ * which remember. If none of these shows the first roster, their promises keep that from being chosen.
  */
 export function mayReplaceClaim(
-  { number, past, incarnations }: Roster,
+  { number, incarnations }: Roster,
   markers: { get(name: string): string | null | undefined },
   remembers: (name: string) => boolean = () => true,
 ): boolean {
-  if (number > 0 || past.length > 0) return false;
+  if (number > 0) return false;
   const names = Object.keys(incarnations);
   const shared = names.filter((name) => markers.get(name) === incarnations[name]);
   return shared.length < names.length && shared.filter(remembers).length > names.length / 2;
@@ -120,8 +119,8 @@ export interface MembershipRules {
   report(name: string, election: string, why: string | undefined, isSilent: boolean): void;
   /** Returns how many members have to accept a proposal, so that it is chosen. */
   needed(proposal: Proposal | undefined): number;
-  /** Reports whether a proposal was given up, so that it is never written again. Only `by` may replace it, if given. */
-  isGivenUp(proposal: Proposal | undefined, by?: Proposal): boolean;
+  /** Reports whether a proposal is a claim that is never written again: a claim of this process's stores may replace it. */
+  isGivenUp(proposal: Proposal | undefined): boolean;
   /** Reports whether a member may receive a proposal although its state does not count. */
   mayTakeBack(name: string, proposal: Proposal): boolean;
 }

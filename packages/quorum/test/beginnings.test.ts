@@ -140,10 +140,35 @@ test("a process that reads a majority of a quorum that has not begun does not be
   let count = await stored(world, "mine", [one]);
   one.clock.kill();
   world.passage = ({ by, to }) => (by === "third" && to === "a" ? LOST : undefined);
-  count += await stored(world, "mine", [world.open("third")]);
-  count += await stored(world, "yours", [world.open("other", { b, c })]);
+  const third = world.open("third");
+  count += await stored(world, "mine", [third]);
+  third.clock.kill();
+  // The promise that `fourth` asks of a arrives. The accept does not.
+  let puts = 0;
+  world.passage = ({ by, to, operation }) =>
+    by === "fourth" && to === "a" && operation === "put" && (puts += 1) > 1 ? LOST : undefined;
+  count += await stored(world, "mine", [world.open("fourth")]);
+  expect([rosterAt(world, "b"), rosterAt(world, "c")]).toEqual([0, 0]);
+  world.passage = () => undefined;
+  const other = world.open("other", { b, c });
+  for (let times = 0; times < 4; times += 1) count += await stored(world, "yours", [other]);
 
   expect(count).toBeLessThanOrEqual(1);
+});
+
+test("a member that has accepted a claim, and missed the roster, does not begin another quorum with other stores", async () => {
+  const world = new World();
+  const [b, c] = [new SimulatedRecordService(world.clock), new SimulatedRecordService(world.clock)];
+  world.passage = ({ to, operation }) => (to === "a" && operation === "put" && isPrepared(world, "a") ? LOST : undefined);
+  const one = world.open("one");
+  expect(await stored(world, "mine", [one])).toBe(1);
+  one.clock.kill();
+  expect(rosterAt(world, "a")).toBe(0);
+  world.passage = () => undefined;
+
+  const other = world.open("other", { b, c });
+  expect(await stored(world, "yours", [other])).toBe(0);
+  expect([rosterAt(world, "a"), b.record(ROSTER), c.record(ROSTER)]).toEqual([0, undefined, undefined]);
 });
 
 test("a store that was replaced before a quorum has begun does not block it, although a claim of it was accepted", async () => {
