@@ -333,6 +333,6 @@ await describeDatabases(["mysql"], (test) => {
   test("a call on a pool that has been ended fails with an error that says so", async ({ world }) => {
     const pool = createPool({ uri: world.place });
     await pool.end();
-    await expect(world.store(pool).read(world.election)).rejects.toMatchObject({ code: "CONFIGURATION" });
+    await expect(world.store(pool).read(world.election)).rejects.toMatchObject({ code: "STORE_REJECTED" });
   });
 });
