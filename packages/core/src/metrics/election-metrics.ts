@@ -140,7 +140,8 @@ function measured(electors: Iterable<WeakRef<ElectorHandle>>): MeasuredElection[
  */
 export function endReasonOf(error?: Error): string {
   if (error === undefined) return "settled";
-  const { reason } = error as { readonly reason?: unknown };
+  // A caller may abort with any value, also with null.
+  const { reason } = (error ?? {}) as { readonly reason?: unknown };
   return (isLeaseholdError(error, "LEASE_LOST") || isLeaseholdError(error, "LEADERSHIP_ENDED")) && typeof reason === "string"
     ? reason
     : "stopped";
