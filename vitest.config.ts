@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { installedIn, oldestPeers } from "./test/oldest-peers/peers.ts";
@@ -118,15 +119,14 @@ export default defineConfig(({ mode }) => {
     test: {
       // More than there are processors: most of the time a test does nothing but wait for a service, or for time to pass. As a
       // percentage it could not be: Vitest takes more than 100% for 100%.
-      maxWorkers: 2 * availableParallelism() + 1,
+      maxWorkers: 2 * availableParallelism(),
       sequence: { sequencer: LongestFirst },
       // postgres.js handles no error of its first question on a connection: https://github.com/porsager/postgres/issues/1192
       onUnhandledError: (error) => !("query" in error && String(error["query"]).includes("typcategory = 'A'")),
       // The first says what will be skipped. The second prints the table of every store that was put to the test.
       globalSetup: ["test/kit/backends/announce-missing.ts", "test/kit/conformance/table.ts"],
       projects: [
-        // One project, because a worker changes projects by ending: each of its successors would load core and the kit again.
-        testProject("packages", "packages/*/test", isLong, AT_A_TIME.packages),
+        ...readdirSync("packages").map((name) => testProject(name, `packages/${name}/test`, isLong, AT_A_TIME.packages)),
         librariesProject(isLong),
         testProject("infra", "infra/*/test", isLong),
         testProject("site", "site/test", isLong),

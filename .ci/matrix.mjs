@@ -3,13 +3,5 @@ import { readdirSync } from "node:fs";
 import { STORE_NAMES } from "../test/kit/stores/stores.ts";
 
 const packages = readdirSync(new URL("../packages", import.meta.url));
-const folders = [
-  ...packages.map((name) => `packages/${name}/`),
-  "infra/",
-  "site/",
-  "test/kit/",
-  "test/programs/",
-  "test/suites/",
-];
-console.log(`folders=${JSON.stringify(folders)}`);
+console.log(`projects=${JSON.stringify([...packages, "sql-libraries", "infra", "programs", "suites"])}`);
 console.log(`stores=${JSON.stringify(STORE_NAMES)}`);
