@@ -71,7 +71,7 @@ function generate(): boolean {
 
 if (!install(given.length > 0 ? given : OLDEST, drivers) || !generate()) process.exit(1);
 const env = { LEASEHOLD_DRIVERS: drivers, LEASEHOLD_PRISMA: join(prisma, "open.mjs") };
-const vitest = ["npx", "vitest", "run", "--project", "packages", "--project", "sql-libraries"];
+const vitest = ["npx", "vitest", "run", "--project", "sql", "--project", "sql-libraries"];
 const outcomes = [
   run([...vitest, "sql/test/drivers", "sql/test/orms", "sql/test/libraries"], process.cwd(), env),
   run([...vitest, "--mode", "long", "sql/test/drivers", "libraries/conformance"], process.cwd(), env),
