@@ -73,6 +73,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "any-session-of-the-slot",
     bug: "a new session takes the shards that the plan gives to the former session of its slot",
+    isRare: true,
     patches: [
       {
         file: "holds.ts",
