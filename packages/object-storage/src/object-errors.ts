@@ -14,6 +14,26 @@ export interface ObjectFailure {
   readonly retryAfter?: string | undefined;
 }
 
+/** A failure of a service in the form that does not depend on the SDK. It wraps the SDK's error. */
+export class ServiceFailure extends Error {
+  readonly failure: ObjectFailure;
+
+  constructor(failure: ObjectFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+/** The failures behind the errors that {@link toStoreError} has made. */
+const failures = new WeakMap<object, ObjectFailure>();
+
+/** Returns the failure behind an error of a service. Of any other error: that of a request that has got no reply. */
+export function failureOf(error: unknown): ObjectFailure {
+  if (error instanceof ServiceFailure) return error.failure;
+  const { name = "Error", message = "", code = name } = (error ?? {}) as { name?: string; message?: string; code?: string };
+  return failures.get(error as object) ?? { status: 0, code, message, isFromService: false };
+}
+
 /** Codes whose meaning differs from that of their HTTP status, or that come without one. */
 const CODES: Readonly<Record<string, StoreErrorCode>> = {
   // https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
@@ -60,15 +80,15 @@ export function isMissingObject({ status, code, isFromService }: ObjectFailure):
   return status === 404 && isFromService && code !== "NoSuchBucket";
 }
 
-/** Returns a failure as a `StoreError`. Returns an error of Leasehold unchanged. */
+/** Returns the failure of a request as a `StoreError`. Returns an error of Leasehold unchanged. */
 export function toStoreError(
   error: unknown,
-  failure: ObjectFailure,
   store: ObjectService["name"],
   { operation, election }: Omit<ObjectRequest, "signal">,
   writes: boolean,
 ): Error {
   if (isLeaseholdError(error)) return error;
+  const failure = failureOf(error);
   const { status, code: name, isFromService } = failure;
   const code = CODES[name] ?? byStatus(status);
   // The answer of another server may repeat the whole request, with its signature.
@@ -80,7 +100,9 @@ export function toStoreError(
   const what = `${name}${status === 0 ? "" : ` (HTTP ${status})`}`;
   const text = `: ${told === "" ? `${what}.` : `${what}: ${message}`}${ADVICE[store][code] ?? ""}`;
   const details = { code, text, notApplied, retryAfterMs: retryAfterMs(failure.retryAfter), cause };
-  return requestFailed({ store, operation, election, writes }, details);
+  const storeError = requestFailed({ store, operation, election, writes }, details);
+  failures.set(storeError, failure);
+  return storeError;
 }
 
 function byStatus(status: number): StoreErrorCode {

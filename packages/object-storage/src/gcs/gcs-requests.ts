@@ -1,5 +1,5 @@
 import type { Storage } from "@google-cloud/storage";
-import { foreignAnswer, type ObjectFailure } from "../object-errors.ts";
+import { foreignAnswer, ServiceFailure, type ObjectFailure } from "../object-errors.ts";
 import type { ReplyHeaders } from "../reply-headers.ts";
 
 /** One HTTP request. */
@@ -29,20 +29,10 @@ interface RawReply {
   readonly data: ArrayBuffer;
 }
 
-/** A failure of the service in the form that does not depend on the SDK. */
-export class GcsFailure extends Error {
-  readonly failure: ObjectFailure;
-
-  constructor(failure: ObjectFailure) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
-
 /**
  * Sends one request with the credentials of the user's `Storage`, once, until the signal aborts. The methods of `Storage` send a
  * request up to four times, and none can be cancelled.
- * @throws {GcsFailure} for every failure.
+ * @throws {ServiceFailure} for every failure.
  */
 export async function sendOnce(client: GcsClient, request: GcsRequest, signal: AbortSignal): Promise<GcsReply> {
   let reply: RawReply;
@@ -50,15 +40,16 @@ export async function sendOnce(client: GcsClient, request: GcsRequest, signal: A
     signal.throwIfAborted();
     reply = await (needsCredentials(client) ? withCredentials(client, request, signal) : plainly(request, signal));
   } catch (error) {
-    throw new GcsFailure(failureOf(error));
+    throw new ServiceFailure(failureOfSdk(error));
   }
   const { status, data } = reply;
   const { names, headers } = headersOf(reply.headers);
   const body = new Uint8Array(data);
-  if (status < 200 || status >= 300) throw new GcsFailure(refusal(status, body, headers));
+  if (status < 200 || status >= 300) throw new ServiceFailure(refusal(status, body, headers));
   // Captive portals and proxies may answer any request with success.
-  if (!isFromService(headers)) throw new GcsFailure(foreignAnswer("it has no x-guploader-uploadid"));
-  if (headers("age") !== undefined) throw new GcsFailure(foreignAnswer("it has the header Age, so that it comes from a cache"));
+  if (!isFromService(headers)) throw new ServiceFailure(foreignAnswer("it has no x-guploader-uploadid"));
+  if (headers("age") !== undefined)
+    throw new ServiceFailure(foreignAnswer("it has the header Age, so that it comes from a cache"));
   return { body, names, headers };
 }
 
@@ -119,7 +110,7 @@ function refusal(status: number, body: Uint8Array, headers: ReplyHeaders): Objec
   return { status, code, message: details, isFromService: isFromService(headers), retryAfter: headers("retry-after") };
 }
 
-function failureOf(error: unknown): ObjectFailure {
+function failureOfSdk(error: unknown): ObjectFailure {
   const {
     name = "Error",
     code,

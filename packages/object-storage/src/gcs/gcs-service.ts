@@ -9,9 +9,9 @@ import {
   type ObjectService,
   type WrittenObject,
 } from "../object-service.ts";
-import { foreignAnswer, isConditionFailed, isMissingObject, toStoreError, type ObjectFailure } from "../object-errors.ts";
+import { failureOf, foreignAnswer, isConditionFailed, isMissingObject, ServiceFailure, toStoreError } from "../object-errors.ts";
 import { ageOf, contentOf, headerName, type ReplyHeaders } from "../reply-headers.ts";
-import { GcsFailure, sendOnce, type GcsClient, type GcsReply, type GcsRequest } from "./gcs-requests.ts";
+import { sendOnce, type GcsClient, type GcsReply, type GcsRequest } from "./gcs-requests.ts";
 import { settingsOf, type BucketResource } from "./gcs-settings.ts";
 
 /**
@@ -108,24 +108,9 @@ export class GcsService implements ObjectService {
       const client = await this.#client;
       return take(await sendOnce(client, make(client.apiEndpoint), request.signal));
     } catch (error) {
-      const failure = error instanceof GcsFailure ? error.failure : unsent(error);
-      const storeError = toStoreError(error, failure, this.name, request, writes);
-      failures.set(storeError, failure);
-      throw storeError;
+      throw toStoreError(error, this.name, request, writes);
     }
   }
-}
-
-/** The failures behind the errors that the service has thrown. */
-const failures = new WeakMap<object, ObjectFailure>();
-
-function failureOf(error: unknown): ObjectFailure {
-  return failures.get(error as object) ?? unsent(error);
-}
-
-function unsent(error: unknown): ObjectFailure {
-  const { name = "Error", message = "" } = (error ?? {}) as Partial<Error>;
-  return { status: 0, code: name, message, isFromService: false };
 }
 
 function unlessMissing(error: unknown): undefined {
@@ -134,10 +119,10 @@ function unlessMissing(error: unknown): undefined {
 
 const plain = (reply: GcsReply): GcsReply => reply;
 
-/** @throws {GcsFailure} if a gateway has removed the generation. */
+/** @throws {ServiceFailure} if a gateway has removed the generation. */
 function versioned(reply: GcsReply): GcsReply & { readonly version: string } {
   const version = reply.headers("x-goog-generation");
-  if (!version) throw new GcsFailure(foreignAnswer("it has no x-goog-generation"));
+  if (!version) throw new ServiceFailure(foreignAnswer("it has no x-goog-generation"));
   return { ...reply, version };
 }
 

@@ -1,7 +1,7 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { ConfigurationError } from "@leasehold/core";
 import type { ReplyHeaders } from "../reply-headers.ts";
-import { foreignAnswer, type ObjectFailure } from "../object-errors.ts";
+import { foreignAnswer, ServiceFailure, type ObjectFailure } from "../object-errors.ts";
 
 /** The SDK's name for the step that sends a request again. A step of a command replaces the client's step of the same name. */
 const RETRY_STEP = "retryMiddleware";
@@ -32,20 +32,10 @@ export interface Answer<Output> {
   readonly headers: ReplyHeaders;
 }
 
-/** A failure of the service in the form that does not depend on the SDK. It wraps the SDK's error. */
-export class S3Failure extends Error {
-  readonly failure: ObjectFailure;
-
-  constructor(failure: ObjectFailure) {
-    super(failure.message);
-    this.failure = failure;
-  }
-}
-
 /**
  * Sends a command through the user's client as exactly one request, which ends when the signal aborts. The client itself stays
  * unchanged, because the differences are attached to the command.
- * @throws {S3Failure} for every failure.
+ * @throws {ServiceFailure} for every failure.
  */
 export async function sendOnce<Output>(client: S3Client, command: Command<Output>, signal: AbortSignal): Promise<Answer<Output>> {
   let reply: Reply | undefined;
@@ -65,11 +55,12 @@ export async function sendOnce<Output>(client: S3Client, command: Command<Output
     const found = reply?.headers ?? {};
     const headers: ReplyHeaders = (name) => found[name];
     // Captive portals and proxies may answer any request with success.
-    if (!isFromService(found)) throw new S3Failure(foreignAnswer("it has no x-amz-request-id"));
-    if (found["age"] !== undefined) throw new S3Failure(foreignAnswer("it has the header Age, so that it comes from a cache"));
+    if (!isFromService(found)) throw new ServiceFailure(foreignAnswer("it has no x-amz-request-id"));
+    if (found["age"] !== undefined)
+      throw new ServiceFailure(foreignAnswer("it has the header Age, so that it comes from a cache"));
     return { output, names: Object.keys(found), headers };
   } catch (error) {
-    throw error instanceof S3Failure ? error : new S3Failure(failureOf(error));
+    throw error instanceof ServiceFailure ? error : new ServiceFailure(failureOfSdk(error));
   }
 }
 
@@ -78,7 +69,7 @@ function isFromService(headers: Readonly<Record<string, string>>): boolean {
   return headers["x-amz-request-id"] !== undefined || headers["cf-ray"] !== undefined;
 }
 
-function failureOf(error: unknown): ObjectFailure {
+function failureOfSdk(error: unknown): ObjectFailure {
   const {
     name = "Error",
     code,

@@ -12,9 +12,9 @@ import {
   type ObjectService,
   type WrittenObject,
 } from "../object-service.ts";
-import { foreignAnswer, isConditionFailed, isMissingObject, toStoreError, type ObjectFailure } from "../object-errors.ts";
+import { failureOf, foreignAnswer, isConditionFailed, isMissingObject, ServiceFailure, toStoreError } from "../object-errors.ts";
 import { ageOf, contentOf, type ReplyHeaders } from "../reply-headers.ts";
-import { S3Failure, sendOnce } from "./s3-requests.ts";
+import { sendOnce } from "./s3-requests.ts";
 import { settingsOf } from "./s3-settings.ts";
 
 /** The user's client, and the SDK with its commands. Both are loaded at the first request. */
@@ -116,11 +116,8 @@ export class S3Service implements ObjectService {
       this.#access ??= this.#open();
       return await send(await this.#access);
     } catch (error) {
-      const failure = error instanceof S3Failure ? error.failure : unsent(error);
-      if (failure.message === NO_REGION) throw noRegion(request.election, error);
-      const storeError = toStoreError(error, failure, this.name, request, writes);
-      failures.set(storeError, failure);
-      throw storeError;
+      if (failureOf(error).message === NO_REGION) throw noRegion(request.election, error);
+      throw toStoreError(error, this.name, request, writes);
     }
   }
 }
@@ -133,22 +130,9 @@ function noRegion(election: string, cause: unknown): ConfigurationError {
   return new ConfigurationError(`s3: no region is set. ${remedy}`, { election, cause });
 }
 
-/** The failures behind the errors that a service has thrown. */
-const failures = new WeakMap<object, ObjectFailure>();
-
-function failureOf(error: unknown): ObjectFailure {
-  return failures.get(error as object) ?? unsent(error);
-}
-
-/** The failure of a request that has got no reply. */
-function unsent(error: unknown): ObjectFailure {
-  const { name = "Error", message = "", code = name } = (error ?? {}) as { name?: string; message?: string; code?: string };
-  return { status: 0, code, message, isFromService: false };
-}
-
-/** @throws {S3Failure} if a gateway has removed the ETag: the SDK would send a write on an empty one without its condition. */
+/** @throws {ServiceFailure} if a gateway has removed the ETag: the SDK would send a write on an empty one without its condition. */
 function versionOf({ ETag: version }: { readonly ETag?: string | undefined }): string {
-  if (!version) throw new S3Failure(foreignAnswer("it has no ETag"));
+  if (!version) throw new ServiceFailure(foreignAnswer("it has no ETag"));
   return version;
 }
 

@@ -1,7 +1,8 @@
 import type { LifecycleRule, S3Client } from "@aws-sdk/client-s3";
 import { refusedRules, unknownSetting, type DeletingRule } from "../lifecycle.ts";
 import type { BucketSettings } from "../object-service.ts";
-import { S3Failure, sendOnce } from "./s3-requests.ts";
+import { ServiceFailure } from "../object-errors.ts";
+import { sendOnce } from "./s3-requests.ts";
 
 interface Question {
   readonly client: S3Client;
@@ -40,7 +41,7 @@ async function ask<T>(send: () => Promise<T>): Promise<T | "denied" | undefined>
   try {
     return await send();
   } catch (error) {
-    const { status = 0, code = "" } = error instanceof S3Failure ? error.failure : {};
+    const { status = 0, code = "" } = error instanceof ServiceFailure ? error.failure : {};
     if (NONE.has(code) || status === 501) return undefined;
     if (status === 403) return "denied";
     throw error;
