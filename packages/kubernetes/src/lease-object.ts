@@ -38,7 +38,7 @@ export interface LeaseObject {
 
 const RELEASED = { holderIdentity: "", leaseDurationSeconds: 1 } as const;
 
-/** The fields of `spec` that every acquisition and renewal changes, whoever writes it. */
+/** The fields of `spec` that every acquisition and renewal changes, whichever program writes it. */
 type Binding = readonly [holderIdentity: string, transitions: number, acquireTime: string | null, renewTime: string | null];
 
 /** The facts about a found Lease that the next write needs. The engine keeps them as the record's version. */
@@ -88,7 +88,7 @@ function foreignRecord({ leaseDurationSeconds }: LeaseSpec, binding: Binding): L
   const [holder, term, acquireTime] = binding;
   const nonce = JSON.stringify(binding);
   if (holder === "") return vacantRecord({ term, nonce });
-  // Without a duration nobody can tell when such a lease ends.
+  // Without a duration, the end of such a lease is not known.
   if (!leaseDurationSeconds || leaseDurationSeconds < 0) return undefined;
   const record = vacantRecord({ term, candidateId: holder, nonce, leaseDurationMs: leaseDurationSeconds * 1_000 });
   return { ...record, termId: FOREIGN + JSON.stringify([holder, term, acquireTime]) };

@@ -49,7 +49,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** Returns the failure that a `Status` object tells, or one that says that the answer is not Kubernetes' own. */
+/** Returns the failure that a `Status` object describes, or one that says that the answer is not Kubernetes' own. */
 export function failureOf(status: number, body: Json | undefined, retryAfterMs?: number): ApiFailure {
   if (body?.["kind"] !== "Status") {
     return new ApiFailure(`HTTP ${status}: the answer does not come from Kubernetes' API server`, { status });

@@ -48,7 +48,7 @@ export class ConditionProof {
   }
 
   /**
-   * Sends eight writes on one version at once, and then looks at the age of the object.
+   * Sends eight writes on one version at once, and then reads the age of the object.
    * @throws {ConfigurationError} if more than one succeeds: the service looks at the condition first, and writes afterwards.
    * @throws {StoreError} `STORE_REJECTED` if the dates of a reply are off by more than a service's clocks may be.
    */

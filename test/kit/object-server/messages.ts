@@ -1,4 +1,4 @@
-/** A request, whoever brings it. */
+/** A request, over HTTP or from the simulation. */
 export interface ObjectRequest {
   readonly method: string;
   /** With the query, and still percent-encoded. */

@@ -33,7 +33,7 @@ const ANSWERS = { s3: answerS3, gcs: answerGcs };
 
 /**
  * Starts a server on 127.0.0.1 that speaks the protocol of S3 or of Google Cloud Storage, as far as leases need it. It keeps every
- * condition, unless its bucket is told to be lax. It was written from the services' documentation, and shares no code with the
+ * condition, unless its bucket is configured to be lax. It was written from the services' documentation, and shares no code with the
  * packages.
  */
 export async function startObjectServer({
