@@ -1,7 +1,4 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-import { COMPILE_CACHE } from "@leasehold/test-kit/processes/owned-process";
+import { runMutant } from "@leasehold/test-kit/mutants/known-mutants";
 import type { Hunted, Seeds } from "../seeds.ts";
 import { isQuorum, STORE_KINDS } from "../stores/stores.ts";
 import { MUTANTS, type Mutant } from "./mutants.ts";
@@ -18,23 +15,11 @@ export interface Hunt extends Hunted {
   readonly mutant: Mutant;
 }
 
-const run = promisify(execFile);
-
 /** Hunts one bug, in a process of its own whose sources contain it. */
 export async function huntMutant(mutant: Mutant, seeds: Seeds): Promise<Hunt> {
-  const asUrl = (file: string): URL => new URL(file, import.meta.url);
-  const { stdout } = await run(
-    process.execPath,
-    [
-      "--conditions=@leasehold/source",
-      "--import",
-      asUrl("./patch-sources.ts").href,
-      fileURLToPath(asUrl("./hunt-one.ts")),
-      JSON.stringify({ ...seeds, stores: mutant.stores ?? WITHOUT_QUEUES, alone: mutant.alone }),
-    ],
-    { env: { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: COMPILE_CACHE, LEASEHOLD_MUTANT: mutant.name } },
-  );
-  return { mutant, ...(JSON.parse(stdout) as Hunted) };
+  const orders = { ...seeds, stores: mutant.stores ?? WITHOUT_QUEUES, alone: mutant.alone };
+  const found = await runMutant(mutant, new URL("./hunt-one.ts", import.meta.url), [JSON.stringify(orders)]);
+  return { mutant, ...(JSON.parse(found) as Hunted) };
 }
 
 /** Hunts all bugs, several at a time. */
