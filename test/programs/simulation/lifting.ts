@@ -29,9 +29,11 @@ export async function seeLifting(world: World): Promise<void> {
   const { term } = leader;
   // A candidate of its group may acquire at once. In the same process it may do so even before the release has arrived.
   const isSucceeded = (): boolean => referee.highestTerm > term;
-  await world.until(() => !store.held || isSucceeded(), world.nowMs + (1.5 * world.leaseMs) / SLOWEST_RATE);
+  // A break that overtakes the release does not lift what the release leaves behind.
+  const isOver = (): boolean => !store.held && (!leader.told || leader.stopped);
+  await world.until(() => isOver() || isSucceeded(), world.nowMs + (1.5 * world.leaseMs) / SLOWEST_RATE);
   if (isSucceeded()) return;
-  if (store.held) fail("leader-returns", `${leader.id} does not hand over`);
+  if (!isOver()) fail("leader-returns", `${leader.id} does not hand over`);
   orders.break({});
   const promised = world.seated
     .filter((candidate) => candidate.competes)
