@@ -12,7 +12,7 @@ import { BREAK_AT_EXPIRY_S, BREAK_NOW_S, type BlobRequests } from "./requests.ts
 import { decodeNote, encodeNote, encodeTerm, NOTE_SUFFIX, type BreakNote, type OrderNote } from "./schema.ts";
 import { isFree, orderOf, pastOf, type BlobReading, type ObservedBlob } from "./observed-blob.ts";
 
-/** An order for the term that a read has found. */
+/** An administrator's break or transfer, for the term that a read has found. */
 interface OrderWrite {
   readonly requests: BlobRequests;
   readonly election: string;

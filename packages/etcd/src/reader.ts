@@ -46,7 +46,7 @@ export class ElectionReader {
     const { election, head } = observed;
     if (head?.note?.kind !== "hold") return snapshotOf(observed, this.lastTerm(election));
     const leftS = await this.#requests.timeToLive(election, head.leaseNumber, limits);
-    // The rest is rounded down, and the key goes a moment after the end.
+    // etcd rounds the seconds down, and deletes the key shortly after the expiry.
     return snapshotOf(observed, this.lastTerm(election), Math.max(leftS + 1, 1) * 1_000);
   }
 

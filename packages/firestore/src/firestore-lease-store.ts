@@ -52,10 +52,11 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
 
   /**
    * Makes a transaction depend on this leadership. Call it in the transaction before the first write. Firestore then commits the
-   * transaction only if the lease was not acquired, released or broken meanwhile. It does not matter what this process knows.
-   * Renewals do not touch the document that it reads, so a long transaction does not cost its leader the lease.
+   * transaction only if the lease was not acquired, released or broken meanwhile. This holds even if this process has not noticed
+   * the loss. Renewals do not touch the document that it reads, so a long transaction does not cost its leader the lease.
    *
-   * While the transaction is open, the next acquisition may have to wait for it. Keep it short, and set its `maxAttempts`.
+   * While the transaction is open, the next acquisition may have to wait for it. Keep it short, and set a low
+   * `maxAttempts`: each retry makes the acquisition wait again.
    *
    * @throws {FencedError} if the leadership has ended; nothing is written.
    */

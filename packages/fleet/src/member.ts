@@ -17,7 +17,7 @@ import { idOf, Slots, type Session } from "./session.ts";
 
 /** A member that stops waits so many renew intervals for a coordinator. Then it ends its tasks by itself. */
 const PATIENCE = 4;
-/** The part of the retry period that passes between two polls at least, however many tasks end. */
+/** At least this fraction of the retry period passes between two polls, however many tasks end. */
 const LEAST_PAUSE = 0.2;
 /** A large plan is read at this rate by all members together, in bytes a millisecond. */
 const READ_RATE = 16_000;

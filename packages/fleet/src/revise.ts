@@ -232,7 +232,7 @@ class NextPlan {
     return { free, returned };
   }
 
-  /** Asks the holders of shards that are no longer wanted, and the members that stop. */
+  /** Asks holders to give up a shard that nobody wants any more, and all shards of a member that is stopping. */
   #askToLeave(able: readonly Able[]): void {
     for (const [shard, entry] of this.#shards) {
       const owner = ownerOf(this.#plan, entry);

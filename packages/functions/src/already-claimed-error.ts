@@ -1,8 +1,8 @@
 import { LeaseholdError, type Leader } from "@leasehold/core";
 
 /**
- * An earlier delivery of the same request holds the election or the occurrence. It may still work, or it may have died. The
- * platform has to deliver the request again. A delivery after the end of the lease takes over. A delivery that finds the
+ * An earlier delivery of the same request holds the election or the occurrence. It may still be running, or its process may
+ * have died. The platform has to deliver the request again. A delivery after the end of the lease takes over. A delivery that finds the
  * occurrence done succeeds. The platform counts the deliveries, and reports to its dead-letter queue when it gives up.
  */
 export class AlreadyClaimedError extends LeaseholdError {

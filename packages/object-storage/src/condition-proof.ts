@@ -67,7 +67,7 @@ export class ConditionProof {
     if (!(written.ageMs >= -AGE_UNCERTAINTY_MS && written.ageMs <= mostMs)) throw this.#misdated(written.ageMs, election);
   }
 
-  /** Limits the time of a proof, also where the SDK ignores the signal. */
+  /** Limits the time of a proof, also where the SDK ignores the signal. No caller sent it, so it is not published as a request. */
   async #prove(election: string): Promise<void> {
     const givingUp = new AbortController();
     const gaveUp = Promise.withResolvers<never>();

@@ -178,7 +178,7 @@ export class Ticks<Store extends LeaseStore> implements Closable {
     const ending = new AbortController();
     let isWorking = false;
     let failure: unknown;
-    // The call then rejects with the last error of its task, if there was one.
+    // Ends the wait, unless a try is running. The tick then rejects with the last error of its tries, if there was one.
     const endWait = (): void => {
       if (!isWorking) ending.abort(failure);
     };

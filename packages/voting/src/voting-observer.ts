@@ -192,7 +192,9 @@ class ObserverClient implements Electorate {
     return Promise.resolve();
   }
 
-  /** Checks that the addresses are those of all servers, each once. Only so is a majority of the addresses one of the servers. */
+  /**
+   * Checks that the addresses name every server exactly once. Otherwise a majority of addresses might not be a majority of servers.
+   */
   #check(address: string, name: string, start: string, servers: readonly string[]): void {
     if (servers.length !== this.#urls.size) {
       const names = servers.join(", ");

@@ -4,8 +4,8 @@ import type { Lease } from "@leasehold/core/provider";
 import type { Case } from "../case.ts";
 
 /**
- * Names that a path, a URL, a header, a query or a table could misread. None of them is another one followed by a slash, because
- * on etcd one election must not be inside another.
+ * Names that a path, a URL, a header, a query or a table could misread. No name begins with another name and a slash: on etcd, the
+ * keys of one election would lie inside the other.
  */
 const NAMES: readonly string[] = [
   "nightly-billing",

@@ -2,7 +2,7 @@ import { sleep, type Clock } from "../time/clock.ts";
 import { isLeaseholdError, type StoreError } from "../reporting/errors.ts";
 import type { ReleaseOutcome, RequestLimits } from "../store/lease-store.ts";
 
-/** The tries of a call with little time. One lost reply is no outage, and an outage must not delay its caller for long. */
+/** The tries of a call that has little time. The second one covers a lost reply. More would delay the caller during an outage. */
 export const TRIES = 2;
 /** The wait between the two tries, and the longest wait if the service asks for more. */
 const RETRY_MS = 100;

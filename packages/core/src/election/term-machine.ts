@@ -29,8 +29,8 @@ export function beginTerm(plan: TermPlan, now: Instant): TermState {
 }
 
 /**
- * Returns what one event makes of a term. It reads no clock, sends no request and changes no argument.
- * @param lateMs the time since the term's timer was due. It has not run since, because the process did not.
+ * Returns the term after one event, and the effects to carry out. It reads no clock, sends no request and changes no argument.
+ * @param lateMs how long the term's timer is overdue, because the process was blocked or suspended.
  */
 export function step(before: TermState, event: TermEvent, now: Instant, lateMs = 0): TermStep {
   const term = { ...before };

@@ -20,8 +20,9 @@ interface Measured {
 }
 
 /**
- * The age of one nonce by the store's own clock, and whether it is believed. A clock that is not exact needs a second reading. One
- * that may be set needs the wall clocks of writer and reader. The smaller age counts, so these can only make a reader wait longer.
+ * The age of one nonce by the store's own clock, and whether to trust it. An inexact clock is trusted after a second reading only.
+ * A clock that may be set is compared with the wall clocks of writer and reader. The smaller age counts, so a wrong wall clock can
+ * only make a reader wait longer.
  */
 export class StoreAge {
   readonly #clock: Clock;

@@ -4,7 +4,7 @@ export interface Interval {
   readonly hi: number;
 }
 
-/** The difference between the rates of two clocks that aims allow for. It is far above that of crystals (0.02%). */
+/** The difference of two clocks' rates that an estimate of another clock's time allows for. Crystals differ less (0.02%). */
 export const AIM_DRIFT = 0.0005;
 
 /** Returns the overlap of both intervals, or `undefined` if they contradict each other. */

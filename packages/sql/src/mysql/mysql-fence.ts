@@ -39,9 +39,9 @@ export class MySqlFence {
   }
 
   /**
-   * Returns a query that locks the fence, and fails unless the fence passes. It can also be a subquery of a write. To fail, it adds
-   * to the largest number. The server then shows the expression, and so the text in it. The number depends on a row, because the
-   * server computes constants beforehand.
+   * Returns a query that locks the fence, and fails unless the fence passes. It can also be a subquery of a write. To fail, it
+   * overflows BIGINT. The server's error quotes the expression, which contains the text of a failed fence. The sum includes a column,
+   * because the server would evaluate a constant sum in advance.
    */
   sql({ election, term, termId }: Fenced): FenceSql {
     const { key } = this.#table;

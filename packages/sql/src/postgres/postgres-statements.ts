@@ -39,10 +39,10 @@ export interface UpdateKind {
 }
 
 /**
- * Returns the settings of a write, for its own transaction alone. The statement must read them before it locks anything:
+ * Returns the settings of a write, for its own transaction alone. The statement must apply them before it locks anything:
  *
- * - The write waits for locks no longer than `lockTimeoutMs`. No other wait has a limit, because it could be the wait for the
- *   replica.
+ * - The write waits for locks no longer than `lockTimeoutMs`. Other waits have no limit: a general limit could end the wait for the
+ *   standby.
  * - Once the write is acknowledged, it is on disk and at the synchronous standby. `off` and `local` are raised; no setting is
  *   lowered.
  * - The server sends a warning at the commit, whatever the account's `client_min_messages`.
