@@ -197,8 +197,8 @@ describe("a delay", () => {
     await expect.poll(() => proxy.requestsSeen).toBe(2);
     client.send("c");
     await expect.poll(() => proxy.requestsSeen).toBe(3);
-    expect(service.received).toBe("a");
     await client.ask("", "ABC");
+    // Both directions together. A slow machine takes longer.
     expect(performance.now() - sentMs).toBeGreaterThanOrEqual(299);
 
     client.send("d");
