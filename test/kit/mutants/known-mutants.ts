@@ -72,13 +72,14 @@ export async function runMutant(mutant: KnownMutant, program: URL, args: readonl
   const flags = ["--disable-warning=LeaseholdWarning", "--conditions=@leasehold/source", "--import"];
   const preload = new URL("./patch-sources.ts", import.meta.url).href;
   const env = { ...process.env, NODE_OPTIONS: "", NODE_COMPILE_CACHE: COMPILE_CACHE, LEASEHOLD_MUTANT: JSON.stringify(mutant) };
-  return await promisify(execFile)(process.execPath, [...flags, preload, fileURLToPath(program), ...args], { env }).then(
-    ({ stdout }) => stdout,
-    (error: ExecFileException) => {
-      if (error.code !== 1 || !error.stdout) throw error;
-      return error.stdout;
-    },
-  );
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, preload, fileURLToPath(program), ...args], { env });
+    return stdout;
+  } catch (error) {
+    const { code, stdout } = error as ExecFileException;
+    if (code !== 1 || !stdout) throw error;
+    return stdout;
+  }
 }
 
 /** Returns the patches whose text is not exactly once in their file. */
