@@ -108,7 +108,7 @@ test("failing members beside a working majority are warnings with their names", 
   command.store = new QuorumLeaseStore({ members, logger: false });
   expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
   expect(command.stdout).toMatch(
-    /\n(?:ok|warning) +access .*\nwarning  member    2 of 3 members of the store count\. c has not for \d+ s: .*unable to open database file.*\nok       election/,
+    /\n(?:ok|warning) +access .*\nwarning  member    2 of 3 members of the store count\. c has not counted for \d+ s: .*unable to open database file.*\nok       election/,
   );
 });
 
@@ -120,7 +120,7 @@ test("voting servers that do not answer are warnings, even if this process is no
   Object.assign(command.store, { members: () => [member, member, absent], check });
   expect(await command.run("doctor")).toMatchObject({ exitCode: 0 });
   expect(command.stdout).toMatch(
-    /\nok       access    This process is no server\.\nwarning  member    2 of 3 .* worker-3 has not for 12 s: it takes no part\.\n/,
+    /\nok       access    This process is no server\.\nwarning  member    2 of 3 .* worker-3 has not counted for 12 s: it takes no part\.\n/,
   );
 });
 

@@ -14,7 +14,7 @@ test("heal makes an emptied member of a quorum count again, with the elections t
   command.store = new QuorumLeaseStore({ members, clock, logger: false });
 
   expect(await command.run("status", "billing")).toMatchObject({
-    stderr: expect.stringContaining("2 of 3 members of the store count. c has not for 0 s: it is empty"),
+    stderr: expect.stringContaining("2 of 3 members of the store count. c has not counted for 0 s: it is empty"),
   });
   expect(await command.run("heal", "c", "billing")).toMatchObject({
     exitCode: 0,

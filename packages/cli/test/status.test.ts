@@ -180,6 +180,6 @@ test("shows which members of the store do not count, and since when", async () =
   ];
   Object.assign(command.store, { members: () => members });
   const { stderr, exitCode } = await command.run("status", "billing");
-  expect(stderr).toContain("2 of 3 members of the store count. c has not for 12 s: it is empty.");
+  expect(stderr).toContain("2 of 3 members of the store count. c has not counted for 12 s: it is empty.");
   expect(exitCode).toBe(0);
 });

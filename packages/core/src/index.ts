@@ -1,5 +1,5 @@
-// The entry point for users of an election. Authors of a store find the rest in provider.ts. Only one of the two exports each
-// name.
+// The entry point for users of an election. Authors of a store find the rest in provider.ts. Each name is exported by only one of
+// the two.
 
 import "./node-version.ts";
 

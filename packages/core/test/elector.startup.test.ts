@@ -29,7 +29,7 @@ describe("before the first contact", () => {
 
     const { outcome, afterMs } = await runFor(a, LEASE_MS / 2);
     expect([outcome, afterMs]).toEqual([undefined, undefined]);
-    expect(lines.warnings).toEqual(["get failed: STORE_DENIED. If nothing else comes of it, this campaign is given up in 15 s."]);
+    expect(lines.warnings).toEqual(["get failed: STORE_DENIED. If the store keeps refusing, this campaign ends in 15 s."]);
 
     const running = a.elector.stop();
     await world.clock.advance(1_000);
@@ -99,7 +99,7 @@ describe("before the first contact", () => {
     expect(await runFor(patient, 10 * LEASE_MS)).toEqual({});
 
     expect(lines.warnings).toEqual([
-      "get failed: STORE_DENIED. It is asked again until it answers; a leader that cannot renew steps down in time.",
+      "get failed: STORE_DENIED. Requests are repeated until the store answers; a leader that cannot renew steps down in time.",
       expect.stringMatching(/^The store still fails, for 1[56]\.\d s now\. get failed: STORE_DENIED$/),
     ]);
     patient.records.heal();
@@ -196,7 +196,7 @@ describe("an election to which this process may not write", () => {
     await runFor(b, 600_000);
 
     expect(lines.of("warn", "error", "info").filter((line) => /STORE_DENIED|answers again/.test(line))).toEqual([
-      "put failed: STORE_DENIED. It is asked again until it answers; a leader that cannot renew steps down in time.",
+      "put failed: STORE_DENIED. Requests are repeated until the store answers; a leader that cannot renew steps down in time.",
       expect.stringMatching(/^The store still fails, for 1[56]\.\d s now\. put failed: STORE_DENIED$/),
     ]);
     await a.elector.stop();
@@ -215,7 +215,7 @@ describe("an election to which this process may not write", () => {
     await world.clock.advance(120_000);
 
     expect(lines.all.filter(({ attributes }) => "store" in attributes).map(({ level, message }) => [level, message])).toEqual([
-      ["warn", expect.stringContaining("failed: STORE_UNAVAILABLE. It is asked again")],
+      ["warn", expect.stringContaining("failed: STORE_UNAVAILABLE. Requests are repeated")],
       ["error", expect.stringContaining("failed: STORE_UNAVAILABLE")],
       ["info", expect.stringContaining("answers again")],
     ]);

@@ -513,7 +513,11 @@ describe("what cannot work is refused before any request:", () => {
       "CONFIGURATION",
       /^scheduledAt is 1970-01-21T10:53:45.600Z, .* Were seconds meant\? Then it is 1767225600000.$/,
     ],
-    "a time that may be forgotten": [{ scheduledAt: "2025-12-25T01:59:59Z" }, "CONFIGURATION", /166.0 h ago .* may be forgotten/],
+    "a time that may be forgotten": [
+      { scheduledAt: "2025-12-25T01:59:59Z" },
+      "CONFIGURATION",
+      /166.0 h ago .* may have forgotten/,
+    ],
     "the far future": [{ scheduledAt: "2026-01-01T01:00:01Z" }, "CONFIGURATION", /is 2026-01-01T01:00:01.000Z, 1.0 h from now/],
   };
 

@@ -69,7 +69,7 @@ describe("an outage", () => {
 
     const ofTheStore = lines.all.filter(({ attributes }) => "store" in attributes);
     expect(ofTheStore.map(({ level, message }) => [level, message.replace(/[\d.]+ s/, "… s")])).toEqual([
-      ["warn", expect.stringMatching(/^put failed: STORE_UNAVAILABLE\. It is asked again/)],
+      ["warn", expect.stringMatching(/^put failed: STORE_UNAVAILABLE\. Requests are repeated/)],
       ["error", "The store still fails, for … s now. get failed: STORE_UNAVAILABLE"],
       ["info", "The faulty store answers again, after … s."],
     ]);

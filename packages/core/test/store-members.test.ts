@@ -8,7 +8,7 @@ const C: StoreMember = { ...B, name: "c", counts: false, forMs: 12_900, waitsFor
 const MEMBERS = [{ ...B, name: "a" }, B, C];
 
 test("the text names the members that do not count, and is undefined if all count", () => {
-  expect(membersText(MEMBERS, "servers")).toBe("2 of 3 servers count. c has not for 12 s: it does not answer.");
+  expect(membersText(MEMBERS, "servers")).toBe("2 of 3 servers count. c has not counted for 12 s: it does not answer.");
   expect(membersText([B], "servers")).toBeUndefined();
 });
 

@@ -12,7 +12,7 @@ export function steady(line: string): string {
       // On a busy machine a first request may be too slow. The outage then begins with it.
       .replace(
         /^The store still fails, for [\d.]+ s now\. (.*)$/,
-        "$1 It is asked again until it answers; a leader that cannot renew steps down in time.",
+        "$1 Requests are repeated until the store answers; a leader that cannot renew steps down in time.",
       )
   );
 }

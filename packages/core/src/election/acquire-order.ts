@@ -2,19 +2,19 @@ import type { Clock } from "../time/clock.ts";
 
 /** The weight of the latest round trip in the average, as in TCP's own smoothing (RFC 6298). */
 const SMOOTHING = 1 / 8;
-/** A round trip counts as this at most, because the first one may include opening a connection. */
+/** A longer round trip counts as this, because the first one may include opening a connection. */
 const LONGEST_ROUND_TRIP_MS = 100;
-/** A round trip counts as this at least, on a store that answers at once. */
+/** A shorter round trip counts as this, on a store that answers at once. */
 const SHORTEST_ROUND_TRIP_MS = 1;
 /** The share of the candidates that go first. A wake-up reaches all of them at one instant, so the share is smaller then. */
 const FIRST = { woken: 1 / 12, other: 1 / 5 };
-/** The time over which polls that aim at one renewal spread: in round trips, and in milliseconds at most. */
+/** Polls that aim at one renewal are spread over `roundTrips` round trips, and over at most `ms` milliseconds. */
 const POLL_SPREAD = { roundTrips: 0.4, ms: 50 };
-/** The wait of the others, in round trips. By its end a push, or a read sent then, would show that a first one acquired. */
+/** The others wait this many round trips. A push by then, or a read sent then, shows whether a first candidate acquired. */
 const OTHERS_WAIT = { push: 1.2, read: 0.25 };
 /** The others wait this much longer, in milliseconds, because a service carries out a write more slowly than a read. */
 const SLOW_WRITE_MS = 5;
-/** The time over which the others spread, in round trips. Within one none of them can know that another acquired. */
+/** The others are spread over this many round trips. Within one round trip none of them can learn that another acquired. */
 const OTHERS_SPREAD = 0.2;
 
 /** The turn of one candidate among those that may acquire from the same instant on. */
@@ -26,10 +26,10 @@ export interface PlaceInOrder {
 }
 
 export interface Occasion {
-  /** The instant from which it could acquire if it were the only candidate, by the monotonic clock. */
+  /** The instant from which this candidate could acquire if it were the only one, by the monotonic clock. */
   readonly sinceMs: number;
   readonly isWoken: boolean;
-  /** True if the store would wake it when another candidate acquires. */
+  /** True if the store would wake this candidate when another one acquires. */
   readonly isPushed: boolean;
 }
 

@@ -21,8 +21,8 @@ export const RUN_OPTIONS: OptionNames<RunOptions> = { signal: true, stopOn: true
 
 export interface StopOptions {
   /**
-   * Delays the end of a leader on a store that standbys must poll until just before their next poll, by at most `retryPeriodMs`.
-   * A task that settles within 0.1 s then has a successor at once. A slower task gains nothing. @defaultValue false
+   * On a store that standbys must poll, delays a leader's end until just before their next poll, by at most `retryPeriodMs`. A
+   * task that settles within 0.1 s then has a successor at once. A slower task gains nothing. @defaultValue false
    */
   readonly planned?: boolean | undefined;
 }
@@ -38,10 +38,10 @@ export type TryRunOutcome<T> =
   | { readonly elected: true; readonly term: number; readonly result: T | undefined }
   /**
    * - `busy`: this elector has another call under way; nothing was sent.
-   * - `done`: the occurrence is complete, for good. `completion` is what was recorded with that.
+   * - `done`: the occurrence is complete, for good. `completion` has the facts that were recorded with its end.
    * - `held-back`: nobody leads, but a hold, a pause, a reservation or a transfer blocks this candidate.
    *
-   * Without a reason and a leader, no leader is known, and the next attempt may win.
+   * If `reason` and `leader` are both absent, no leader is known, and the next attempt may win.
    */
   | {
       readonly elected: false;

@@ -47,7 +47,7 @@ export class CampaignBackoff {
     const givesUpInMs = failsFast && refusedMs !== undefined ? leaseDurationMs - refusedMs : Infinity;
     if (givesUpInMs <= 0) throw error;
     const leftS = Math.ceil(givesUpInMs / 1_000);
-    const consequence = leftS < Infinity ? `If nothing else comes of it, this campaign is given up in ${leftS} s.` : undefined;
+    const consequence = leftS < Infinity ? `If the store keeps refusing, this campaign ends in ${leftS} s.` : undefined;
     contact.report({ journal, leaseDurationMs, consequence });
   }
 }

@@ -1,6 +1,6 @@
 import { onAbort } from "../time/clock.ts";
 
-/** SDKs have about as many connections. If a thousand campaigns began at once, requests would time out in the queue. */
+/** About the number of connections of an SDK. If a thousand campaigns began at once, requests would time out in its queue. */
 const AT_ONCE = 50;
 
 /** Limits how many campaigns of a process begin at a time on one store. The others wait, in order. */

@@ -49,7 +49,7 @@ export class Campaign {
     this.#backoff = new CampaignBackoff(options);
   }
 
-  /** Resolves with the lease, or with `undefined` once the signal has aborted. It may also abort right after the win. */
+  /** Resolves with the lease, or with `undefined` once the signal has aborted. The signal may also abort right after the win. */
   async win(): Promise<Lease | undefined> {
     const { starts } = StoreShare.of(this.#options.store, this.#options.clock);
     try {
@@ -166,7 +166,7 @@ export class Campaign {
     return waitMs * (1 + this.#options.clock.random() / 2);
   }
 
-  /** Lengthens a wait for the polls' pace at random. The time between two polls is a retry period at most, as `timing()` says. */
+  /** Lengthens a wait for the polls' pace at random. Two polls are still at most a retry period apart, as `timing()` says. */
   #pauseMs(waitMs: number): number {
     const { clock, timing } = this.#options;
     const leftMs = this.#sentMs + timing.retryPeriodMs - clock.monotonicMs();

@@ -95,7 +95,7 @@ export class CandidateRequests {
     return await this.#acquire(() => place.acquire());
   }
 
-  /** Gives a position up. Never rejects: a position that may not be gone expires by itself. */
+  /** Gives a position up. Never rejects: if the request fails, the position expires by itself. */
   async leave(place: Place, onFailed: (error: unknown) => void): Promise<void> {
     const { clock, timing } = this.#options;
     const send = async (limits: RequestLimits): Promise<"released"> => {

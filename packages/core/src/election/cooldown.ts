@@ -9,7 +9,7 @@ export class Cooldown {
   readonly #clock: Clock;
   readonly #cooldownMs: number;
   #term = 0;
-  /** The end of that term, and the end of the last term that was given up. By the monotonic clock. */
+  /** The end of `#term`, and the end of the last term that was given up, by the monotonic clock. */
   #endedMs = -Infinity;
   #gaveUpMs = -Infinity;
 
@@ -30,7 +30,7 @@ export class Cooldown {
     return Math.max(this.#gaveUpMs + this.#cooldownMs - this.#clock.monotonicMs(), 0);
   }
 
-  /** Waits until the shortest pause, or `leastMs`, is over since the last term. An abort ends the wait. */
+  /** Waits until `leastMs`, and at least the shortest pause, has passed since the last term. An abort ends the wait. */
   async pause(signal: AbortSignal, leastMs = 0): Promise<void> {
     const leftMs = this.#endedMs + Math.max(SHORTEST_PAUSE_MS, leastMs) - this.#clock.monotonicMs();
     if (leftMs > 0) await sleep(this.#clock, leftMs, signal).catch(() => undefined);

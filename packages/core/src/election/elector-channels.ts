@@ -23,7 +23,7 @@ export interface ElectorHandle {
 
 export interface Published {
   readonly candidateId: string;
-  /** Always the same reference. It is weak, so that a listener keeps no elector alive. */
+  /** The same object in each message of one elector. It is weak, so that a listener keeps no elector alive. */
   readonly elector: WeakRef<ElectorHandle>;
   readonly monotonicMs: number;
 }

@@ -7,7 +7,7 @@ export interface ElectorEvents {
   readonly startedLeading: { readonly election: string; readonly term: number };
   /** The signal of this leadership has aborted. The task must settle now. */
   readonly ending: { readonly election: string; readonly term: number; readonly reason: Error };
-  /** The task has settled, and the lease was released or is left to expire. `reason` is undefined if the task settled first. */
+  /** The task has settled, and the lease was released or is left to expire. `reason` is undefined if the task ended the term. */
   readonly stoppedLeading: {
     readonly election: string;
     readonly term: number;
@@ -23,7 +23,7 @@ export interface ElectorEvents {
   readonly releaseFailed: { readonly election: string; readonly term: number; readonly error: unknown };
   /** The task is still pending after its time to stop, `sinceSignalMs` after its signal aborted. */
   readonly overrun: { readonly election: string; readonly term: number; readonly sinceSignalMs: number };
-  /** A poll or an attempt failed. The campaign goes on, except after a lease of refusals with `startup: 'fail-fast'`. */
+  /** A poll or an attempt failed. The campaign goes on. With `startup: 'fail-fast'` it ends after a whole lease of refusals. */
   readonly storeFailed: { readonly election: string; readonly error: unknown };
   readonly listenerFailed: { readonly election: string; readonly event: string; readonly error: unknown };
 }

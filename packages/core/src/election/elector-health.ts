@@ -15,7 +15,7 @@ export interface ElectorHealth extends ContactHealth {
 }
 
 export function healthOf({ reporter, contact, store }: LeaderTermOptions, term?: LeaderTerm<Leadership>): ElectorHealth {
-  // Asked first, because it may change the state: no timer has run yet right after a freeze.
+  // Read before `state`, because this call may change the state: right after a freeze, no timer has run yet.
   const validForMs = term?.leadership.remainingMs() ?? 0;
   const { state } = reporter;
   return {

@@ -34,7 +34,7 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
    * quick task again. A task that throws leaves no hold. At most `leaseDurationMs`. @defaultValue 0
    */
   readonly minimumHoldMs?: number | undefined;
-  /** The longest of each of a release's two tries. Lower it for a process that may be frozen. @defaultValue attemptTimeoutMs */
+  /** The limit of each of a release's two tries. Lower it for a process that may be frozen. @defaultValue attemptTimeoutMs */
   readonly releaseTimeoutMs?: number | undefined;
   /** The group of this candidate, and the time for which its terms keep the election to that group. @defaultValue none */
   readonly reservation?: Reservation | undefined;
@@ -44,7 +44,8 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly logger?: LoggerOption;
   /**
    * The reaction of `run` and `campaign` to a store that only refuses (no rights, no table): reject after a whole lease, or keep
-   * trying. Both warn at once. It ends with the first accepted write of this process in this election. @defaultValue 'fail-fast'
+   * trying. Both warn at once. The choice applies until the first accepted write of this process in this election.
+   * @defaultValue 'fail-fast'
    */
   readonly startup?: "fail-fast" | "patient" | undefined;
   /** @defaultValue the store's clock */
@@ -82,7 +83,7 @@ export function checkElectorOptions(options: ElectorOptions): Timing {
   return timing;
 }
 
-/** Without a clock to judge it by, a reservation would keep other groups out for ever, or for no time. */
+/** Without a clock that shows its age, a reservation would keep other groups out for ever, or not at all. */
 function checkReservations(reservation: Reservation, { name, capabilities }: LeaseStore): void {
   checkReservation(reservation);
   if (capabilities.reservation) return;

@@ -117,12 +117,12 @@ export class ElectorReporter {
     this.emit("overrun", { term, sinceSignalMs });
     if (wishes.onOverrun !== "exit") return;
     const message = `leasehold: the task leading '${elector.election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted; ending this process (onOverrun: 'exit').\n`;
-    // A process warning would come too late.
+    // Node prints a process warning in a later tick, and this process has exited by then.
     if (!journal.isSilent) process.stderr.write(message);
     process.exit(OVERRUN_EXIT_CODE);
   }
 
-  /** The term's timer was late for so long, and the leadership was lost meanwhile. */
+  /** The term's timer ran `forMs` late, and the leadership was lost meanwhile. */
   blocked(term: number, forMs: number): void {
     const { elector, journal } = this.#options;
     const { election } = elector;

@@ -124,7 +124,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return this.#reporter.leader;
   }
 
-  /** As `leader`, and how long ago that was; undefined before the first poll. A leader asks `isLeader` instead. */
+  /** As `leader`, with the age of that poll; undefined before the first poll. A leader must use `isLeader` instead. */
   get lastSeen(): LastSeen | undefined {
     return this.#reporter.lastSeen;
   }
@@ -150,18 +150,19 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * Campaigns, leads, and campaigns again, until the signal aborts, a signal of `stopOn` comes or `stop` is called. Then it
    * drains, releases and resolves.
    *
-   * Use it for work that goes on. A task that returns gives its term up, and is called again in a later term. If it returns at
-   * once twice in a row, the elector warns, and `retryPeriodMs` pass between two terms from then on. Without a task it leads
-   * until it is stopped, for a program that asks `isLeader`.
+   * Use it for work that goes on. A task that returns gives its term up, and is called again in a later term. If the task returns
+   * at once twice in a row, the elector warns, and `retryPeriodMs` pass between two terms from then on. Without a task, the
+   * elector leads until it is stopped; the program then checks `isLeader`.
    *
    * Once the store has accepted a write of this election, store failures never make `run` reject: the elector steps down in time,
    * and competes again. The task is never called on a term that is over or ending. At least 0.1 s pass between two terms.
    *
    * @throws {ElectorBusyError} if this elector is busy.
    * @throws {ConfigurationError | UnsupportedError} if the store can never hold this election.
-   * @throws {StoreError} if the store has only refused for a whole lease, before its first accepted write; see `startup`.
+   * @throws {StoreError} if the store has refused every request for a whole lease, before its first accepted write; see
+   *   `startup`.
    * @throws {AlreadyAbortedError} if the signal has already aborted.
-   * @throws {DrainTimeoutError} if it is to stop and the task does not settle in `drainTimeoutMs`.
+   * @throws {DrainTimeoutError} if the elector is stopping and the task does not settle in `drainTimeoutMs`.
    * @throws any error that the task throws before its signal aborts, after the lease was released.
    */
   async run(task: LeaderTask<unknown, LeadershipOf<Store>> = untilEnded, options: RunOptions = {}): Promise<void> {
@@ -211,8 +212,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /**
    * Makes one attempt, without waiting: runs the task if this candidate can lead at once. A process that has just started can
-   * replace a dead leader, if the store has a clock of its own. No cooldown applies. A term that ends before the task is called
-   * does not count.
+   * replace a dead leader, if the store has a clock of its own. No cooldown applies. If the term ends before the task is called,
+   * the result is that of a candidate that was not elected.
    *
    * @throws {StoreError} if the store fails. If a kept connection has broken, a second try replaces it.
    * @throws the signal's reason if it aborts before the task starts. Otherwise as `run`.
@@ -251,8 +252,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /**
    * Gives up the present term, if there is one: aborts its signal, waits for the task while the lease is still renewed, and
-   * releases. `run` then campaigns again, after the cooldown. A task that awaits it waits for itself: let it return instead. The
-   * elector warns of that on Node 24 or later.
+   * releases. `run` then campaigns again, after the cooldown. A task that awaits `resign()` waits for itself: let the task return
+   * instead. On Node 24 or later the elector warns of such a call.
    */
   async resign(): Promise<void> {
     const term = this.#term;
@@ -266,8 +267,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
    * Ends the call that is under way, if there is one, as an abort of its signal does: a leader drains and releases. Afterwards
    * the elector can be used again. Call it before `process.exit`: a process that ends without it leaves its lease to expire.
    *
-   * It waits for the task, or until a leadership held by hand is disposed of. A task that awaits it waits for itself.
-   * @throws {DrainTimeoutError} if that takes longer than `drainTimeoutMs`.
+   * `stop()` waits for the task, or until a leadership held by hand is disposed of. A task that awaits `stop()` waits for itself.
+   * @throws {DrainTimeoutError} if that wait takes longer than `drainTimeoutMs`.
    */
   async stop(options: StopOptions = {}): Promise<void> {
     checkCallOptions("stop", options, STOP_OPTIONS);
@@ -284,7 +285,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     await this.stop();
   }
 
-  /** Yields the leader, and yields again whenever that changes; see {@link Observer.observe}. */
+  /** Yields the leader at first, and again at each change; see {@link Observer.observe}. */
   observe(options: WaitOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
     const { retryPeriodMs, attemptTimeoutMs } = this.#timing;
     const { store, election, logger } = this.#options;
@@ -297,7 +298,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     return (this.#call = new ActiveCall(name, this.election, options, known));
   }
 
-  /** Frees the elector once no task is pending. `run` may have stopped waiting for its task. */
+  /** Frees the elector once no task is pending. After a drain timeout `run` has rejected, and its task may still be pending. */
   #settled(): void {
     const free = (): void => {
       this.#call?.free();

@@ -47,7 +47,7 @@ export const EVENT_LINES: Lines = {
   },
   overrun: ({ election, term, sinceSignalMs }) => ({
     level: "error",
-    message: `The task leading '${election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted: a successor may lead beside it. Make it heed leadership.signal.`,
+    message: `The task leading '${election}' (term ${term}) is still pending ${Math.round(sinceSignalMs)} ms after its signal aborted: a successor may lead beside it. Make the task heed leadership.signal.`,
     attributes: { term, sinceSignalMs: Math.round(sinceSignalMs) },
     warning: "LEASEHOLD_OVERRUN",
   }),

@@ -23,9 +23,9 @@ export function isInsideTask(owner: object): boolean {
 }
 
 /**
- * Checks that the task which has started the calling code leads now, and returns its leadership. It is for code deep below a task
- * of `run`, `tryRun`, `oncePerOccurrence`, a scheduler or a function; of nested tasks the innermost. As `assertValid()`, it sends
- * nothing, and stops no write that is already on its way.
+ * Checks that the task which has started the calling code leads now, and returns its leadership. Use it in code deep below a task
+ * of `run`, `tryRun`, `oncePerOccurrence`, a scheduler or a function. If tasks are nested, the innermost one counts. Like
+ * `assertValid()`, it sends nothing, and stops no write that is already on its way.
  * @throws {LeaseLostError | LeadershipEndedError} if that leadership is over.
  * @throws {ConfigurationError} outside of a task, also in a leadership that is held by hand.
  * @throws {UnsupportedError} on a Node before version 24, where it would slow down every promise of the process.

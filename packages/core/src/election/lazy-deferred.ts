@@ -16,7 +16,7 @@ export class LazyDeferred<T> {
     this.#settleBy(({ resolve }) => resolve(value));
   }
 
-  /** As `resolve`. A rejection whose promise nobody has asked for causes no unhandled rejection. */
+  /** As `resolve`. A rejection causes no unhandled rejection if nobody has read `promise`. */
   reject(error: Error): void {
     this.#settleBy(({ reject }) => reject(error));
   }

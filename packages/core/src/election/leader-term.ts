@@ -27,7 +27,7 @@ export interface LeaderTermOptions {
   readonly wishes: Pick<ElectorOptions, "releaseOnStop" | "renewal" | "minimumHoldMs" | "releaseTimeoutMs">;
   readonly reporter: ElectorReporter;
   readonly cooldown: Cooldown;
-  /** The elector, whose tasks are recognized by it. */
+  /** The elector. `isInsideTask` recognizes its tasks by this object. */
   readonly owner: object;
   readonly onFinished: () => void;
 }
@@ -77,7 +77,7 @@ export class LeaderTerm<Led extends Leadership> {
     return this.#lease.term;
   }
 
-  /** Read before the send of the request that won the lease. The grid of the renewals begins there. */
+  /** Read before the request that won the lease was sent. The grid of renewals begins at this instant. */
   get grantedAt(): Instant {
     return this.#lease.grantedAt;
   }
@@ -96,7 +96,7 @@ export class LeaderTerm<Led extends Leadership> {
     return this.#settled.promise;
   }
 
-  /** Starts to lead, and announces it. The abort of the signal ends the term. */
+  /** Starts the term, and announces it. An abort of `signal` ends the term. */
   start(signal: AbortSignal): void {
     this.#setTimer();
     this.#leaseWatch.start(this.#options.store, this.#lease);
@@ -106,7 +106,7 @@ export class LeaderTerm<Led extends Leadership> {
     if (signal.aborted) stop(signal.reason as Error);
   }
 
-  /** Settles once the lease is given up, or a stop has waited long enough; `undefined` if the task could not be called. */
+  /** Settles once the lease is given up, or a stop has timed out. Returns `undefined` if the task could not be called. */
   async run<T>(task: LeaderTask<T, Led>): Promise<TaskResult<T> | undefined> {
     const work = this.#work(task);
     this.#awaitWork(work);
@@ -127,7 +127,7 @@ export class LeaderTerm<Led extends Leadership> {
     this.#on({ type: "end", reason });
   }
 
-  /** Warns soon if the task itself has made a call that waits for the task, unless the task returns until then. */
+  /** Warns after `INSIDE_GRACE_MS` if the task itself made a call that waits for the task, and is still pending. */
   warnIfInside(call: "stop" | "resign"): void {
     const { clock, owner, reporter } = this.#options;
     if (!isInsideTask(owner)) return;
@@ -152,7 +152,7 @@ export class LeaderTerm<Led extends Leadership> {
     );
   }
 
-  /** The only place that changes the state. It changes before the effects, because a listener may call back. */
+  /** The only place that changes the state. The state changes before the effects, because a listener may call the term again. */
   #on(event: TermEvent, now: Instant = instantOf(this.#options.clock), dueMs = this.#timerMs): TermState {
     const before = this.#state;
     const { term, effects } = step(before, event, now, now.monotonicMs - dueMs);
@@ -163,7 +163,7 @@ export class LeaderTerm<Led extends Leadership> {
     return this.#state;
   }
 
-  /** Returns the state by the clocks: after a freeze, no timer has run yet. */
+  /** Checks the clocks, and returns the state. After a freeze, no timer may have run yet. */
   #checked(): TermState {
     const now = instantOf(this.#options.clock);
     return isOverdue(this.#state, now) ? this.#on({ type: "check" }, now) : this.#state;
@@ -265,7 +265,7 @@ export class LeaderTerm<Led extends Leadership> {
     const { clock } = this.#options;
     const requests = this.#requests;
     return requests.publicationInTurn(async () => {
-      // The last try comes first. If the renewal that it finds is an old one, it takes another.
+      // If the last try to renew is due, renew first. A renewal may confirm only an older grant; then renew once more.
       for (let tries = 0; tries < 2 && isLastTryDue(this.#checked(), instantOf(clock)); tries += 1) {
         this.#on({ type: "renewed", outcome: await requests.renew(this.#limits), isExtra: true });
       }
@@ -299,7 +299,7 @@ export class LeaderTerm<Led extends Leadership> {
     const checked = completionIn(completion, this.#lease.election, store);
     this.#on({ type: "completing" });
     if (await this.#requests.complete(store, this.#releaseTimeoutMs, checked)) return void this.#on({ type: "completed" });
-    // The reason of the signal is not its cause: a task that rejects with that has only stopped.
+    // The signal's reason is not the `cause`, because an error with that cause counts as a return of the task.
     throw new LeaseLostError(this.#lease.election, this.term, "taken", "another candidate took it over before it was done.");
   }
 
@@ -327,7 +327,7 @@ export class LeaderTerm<Led extends Leadership> {
       isValid: () => this.#checked().over === undefined,
       remainingMs: () => this.#remainingMs(),
       assertValid: () => this.#assertValid(),
-      // A task may call it in its innermost loop.
+      // Does nothing without `stallTimeoutMs`, because a task may call it in its innermost loop.
       checkpoint: () => void (hasStalls && this.#on({ type: "checkpoint" })),
       renew: () => this.#renewIfDue(),
       publish: (value) => this.#publish(value),

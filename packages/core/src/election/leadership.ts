@@ -14,7 +14,7 @@ export interface Leadership {
    * `LeadershipEndedError` (a resign, a stall, a transfer, a settled task), or the reason of the caller's own signal.
    */
   readonly signal: AbortSignal;
-  /** Resolves with the signal's reason once it has aborted, also by the task's end or a disposal. */
+  /** Resolves with the signal's reason once the signal has aborted. The task's end and a disposal abort it, too. */
   readonly ended: Promise<Error>;
   /**
    * Reports whether this is the one valid leadership at this moment. It is false from 0.9 lease durations after the last
@@ -29,7 +29,7 @@ export interface Leadership {
   checkpoint(): void;
   /**
    * Renews the lease, unless the last renewal was sent less than `renewIntervalMs` ago. Needed with `renewal: 'manual'`. A failed
-   * renewal that may yet succeed emits an event and throws nothing: call again.
+   * renewal that can be tried again emits an event and throws nothing: call again.
    * @throws {LeaseLostError | LeadershipEndedError} if `isValid()` is false, now or after the renewal.
    */
   renew(): Promise<void>;
@@ -45,10 +45,11 @@ export interface Leadership {
 /** A claim of an occurrence. Unlike the leadership of an election, it can be completed. */
 export interface OccurrenceLeadership extends Leadership {
   /**
-   * Ends this term because its occurrence is done, for good. It may succeed even after this leadership has become invalid.
-   * @param completion the facts to record with that. Calls that run at the same time record those of the first one.
-   *   A value that is no completion is ignored, so `work().then(leadership.complete)` records only the end.
-   * @throws {ConfigurationError} if its result is not JSON, or the completion is too large for the store. This leadership goes on.
+   * Ends this term because its occurrence is done, for good. The call may succeed even after this leadership has become invalid.
+   * @param completion the facts to record with the end. If several calls run at the same time, the facts of the first one are
+   *   recorded. A value that is no completion is ignored, so `work().then(leadership.complete)` records only the end.
+   * @throws {ConfigurationError} if the completion's result is not JSON, or the completion is too large for the store. This
+   *   leadership goes on.
    * @throws {LeaseLostError} if another candidate has taken over.
    * @throws {StoreError} if the completion may not be recorded.
    */
@@ -64,7 +65,7 @@ export interface HeldLeadership extends Leadership, AsyncDisposable {
   release(): Promise<void>;
 }
 
-/** The work of a leader. It should settle soon after `leadership.signal` aborts: no successor starts in this process before. */
+/** The work of a leader. It should settle soon after `leadership.signal` aborts: until it settles, no successor starts here. */
 export type LeaderTask<T = void, Led extends Leadership = Leadership> = (leadership: Led) => Promise<T> | T;
 
 export interface Leader {

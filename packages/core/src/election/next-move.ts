@@ -8,7 +8,7 @@ export interface Polled {
   readonly sentMs: number;
   /** The instant from which this candidate could act, if it were the only one. */
   readonly knownMs: number;
-  /** The end of the lease, as this process observes it. Infinity if the candidate cannot acquire by that. */
+  /** The end of the lease, as this process observes it. Infinity if that end alone would not let the candidate acquire. */
   readonly expiresMs: number;
 }
 
@@ -17,7 +17,7 @@ export interface Situation {
   readonly polled: Polled | undefined;
   /** True until the candidate has waited after that poll. */
   readonly isNew: boolean;
-  /** True until the candidate has waited at all. Only candidates that have waited learn of something at the same instant. */
+  /** True until the candidate's first wait. Only candidates that wait can learn at one instant that the lease is free. */
   readonly isFirst: boolean;
   readonly turn: PlaceInOrder | undefined;
   readonly nowMs: number;
@@ -53,7 +53,7 @@ export function nextMove(situation: Situation): Move {
   return { do: needsProof ? "prove" : "wait" };
 }
 
-/** Reports whether the candidate would know by now if another one had acquired. Those that go first do not ask. */
+/** Reports whether the candidate would know by now if another one had acquired. Candidates that go first need not know. */
 function knowsOfOthers({ sentMs }: Polled, { isFirst, atMs }: PlaceInOrder, { isPushed, isWoken }: Situation): boolean {
   return isFirst || sentMs >= atMs || (isPushed && !isWoken);
 }

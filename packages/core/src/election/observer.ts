@@ -16,7 +16,7 @@ export interface ObserverOptions {
   readonly election: string;
   /** The longest wait between two polls on a store that cannot push. @defaultValue 2_000 */
   readonly retryPeriodMs?: number | undefined;
-  /** The longest that one poll may take. @defaultValue 5_000 */
+  /** The longest time for one poll. @defaultValue 5_000 */
   readonly attemptTimeoutMs?: number | undefined;
   readonly logger?: LoggerOption;
   /** @defaultValue the store's clock */

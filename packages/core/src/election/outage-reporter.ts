@@ -10,10 +10,10 @@ export interface Reporter {
   readonly consequence?: string | undefined;
 }
 
-/** A failure that follows a recovery sooner is reported only if it lasts. So a store that comes and goes is reported once. */
+/** A failure within this time of a recovery is reported only if it lasts. So a store that comes and goes is reported once. */
 const QUIET_MS = 60_000;
 
-/** One way in which a store fails, for all users of a process. Each logger learns once that it began, lasts, and is over. */
+/** One kind of failure of a store, for all users of a process. Each logger learns once that it began, lasts, and is over. */
 export class OutageReporter {
   readonly #storeName: string;
   readonly #clock: Clock;
@@ -44,7 +44,7 @@ export class OutageReporter {
     this.#end();
   }
 
-  /** Called when `user` asks the store no more. No recovery is reported, because the store may still fail. */
+  /** Called when `user` stops using the store. No recovery is reported, because the store may still fail. */
   dropped(user: object): void {
     if (this.#affected.delete(user) && this.#affected.size === 0) this.#end();
   }
@@ -59,7 +59,7 @@ export class OutageReporter {
       journal.warn("LEASEHOLD_STORE_STILL_FAILING", "error", text, attributes);
     } else if (!this.#reported.has(journal) && this.#sinceMs - this.#overMs >= QUIET_MS) {
       this.#reported.set(journal, "begun");
-      const then = consequence ?? "It is asked again until it answers; a leader that cannot renew steps down in time.";
+      const then = consequence ?? "Requests are repeated until the store answers; a leader that cannot renew steps down in time.";
       journal.warn("LEASEHOLD_STORE_FAILED", "warn", `${asSentence(message)} ${then}`, attributes);
     }
   }

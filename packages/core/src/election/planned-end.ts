@@ -5,7 +5,7 @@ import type { LeaderTerm, LeaderTermOptions } from "./leader-term.ts";
 import { hasQueue } from "./queued-campaign.ts";
 import type { Timing } from "./timing.ts";
 
-/** The time between a planned end and the poll. The task settles and the release arrives in it. */
+/** The time from a planned end to the next poll. In this time the task has to settle, and the release has to arrive. */
 const BEFORE_POLL_MS = 100;
 
 export async function untilPlannedEnd(term: LeaderTerm<Leadership>, options: LeaderTermOptions): Promise<void> {
@@ -17,7 +17,7 @@ export async function untilPlannedEnd(term: LeaderTerm<Leadership>, options: Lea
   if (inMs > 0) await sleep(clock, inMs, term.leadership.signal).catch(() => undefined);
 }
 
-/** Returns the wait until just before the next poll of standbys with the same options. It is only an aim. */
+/** Returns the wait until just before the next poll of standbys with the same options. The result is an estimate. */
 export function plannedEndMs(
   nowMs: number,
   grantedAt: Instant,
@@ -26,7 +26,7 @@ export function plannedEndMs(
 ): number {
   if (watch === "push") return 0;
   const betweenPollsMs = renewIntervalMs / Math.ceil(renewIntervalMs / retryPeriodMs);
-  // Polls follow each renewal. If expiry is native they cannot see one, and follow each instant at which the lease may expire.
+  // Polls follow each renewal. If expiry is native, standbys cannot see renewals, and poll when the lease may expire.
   const originMs = grantedAt.monotonicMs + (expiry === "native" ? leaseDurationMs : 0);
   const sincePollMs = (((nowMs - originMs) % betweenPollsMs) + betweenPollsMs) % betweenPollsMs;
   return Math.max(betweenPollsMs - sincePollMs - BEFORE_POLL_MS, 0);

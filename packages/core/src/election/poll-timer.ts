@@ -7,7 +7,7 @@ import type { WatchHealth } from "./watch-health.ts";
 
 /** The first wait before a watch that ended is started again. It grows to a retry period, because each watch is a request. */
 const WATCH_AGAIN_MS = 1_000;
-/** A watch is deaf if it stays silent for so many renewal intervals after a poll showed a change. */
+/** A watch is deaf if it stays silent for this many renewal intervals after a poll showed a change. */
 const DEAF_AFTER_RENEWALS = 2;
 
 /** The abort reason of a timer that is no longer needed. Without a reason, each abort would create an error. */
@@ -22,7 +22,7 @@ export interface PollTimerOptions {
   readonly journal: Journal;
 }
 
-/** Waits for a time, or until the store's watch wakes it. A poll answers all wake-ups before its send. */
+/** Waits for a time, or until the store's watch wakes it. A poll answers all wake-ups that came before it was sent. */
 export class PollTimer {
   readonly #options: PollTimerOptions;
   readonly #clock: Clock;
@@ -33,7 +33,7 @@ export class PollTimer {
   /** True while the watch works: it wakes at each change from now on. */
   #stands = false;
   #wokenMs: number | undefined;
-  /** True if no wake-up was unanswered when the last poll was sent. */
+  /** True if every wake-up was answered when the last poll was sent. */
   #isSilent = true;
   /** The instant of the first poll that showed a change which the watch has not announced, by the monotonic clock. */
   #silentSinceMs: number | undefined;
@@ -51,7 +51,7 @@ export class PollTimer {
     void this.#watch();
   }
 
-  /** Aborts with the caller's signal. It is the only listener on that one, because many may share it. */
+  /** Aborts with the caller's signal, which many timers may share. So each timer listens to that signal only once. */
   get signal(): AbortSignal {
     return this.#stopped.signal;
   }
@@ -160,7 +160,7 @@ export class PollTimer {
   }
 }
 
-/** The requests that may follow one another at once after a quiet time. To learn the phase of renewals takes eight polls. */
+/** The number of requests that may be sent at once after a quiet time. To learn the phase of renewals takes eight polls. */
 const BURST = 10;
 
 export interface PaceOptions {
@@ -168,7 +168,7 @@ export interface PaceOptions {
   readonly renewIntervalMs: number;
 }
 
-/** Limits a standby's polls to one more in each `renewIntervalMs` than a holder with its own options would cause. */
+/** Limits a standby's polls in each `renewIntervalMs` to one more than its `retryPeriodMs` asks for. */
 export class PollRateLimit {
   readonly #clock: Clock;
   readonly #spacingMs: number;

@@ -8,7 +8,7 @@ import type { CampaignOptions } from "./campaign.ts";
 import { PollRateLimit } from "./poll-timer.ts";
 import { CampaignBackoff } from "./campaign-backoff.ts";
 
-/** Gets the lease by a position in the store's queue, which it keeps only while it would lead at its turn. */
+/** Gets the lease by a position in the store's queue. It keeps the position only while it would lead when its turn comes. */
 export class QueuedCampaign {
   readonly #options: CampaignOptions;
   readonly #queue: Queue;
@@ -51,7 +51,7 @@ export class QueuedCampaign {
     if (!this.#place) {
       await this.#coolDown();
       await this.#keepPace();
-      // Taking a position is a write, which all candidates observe. A read that is refused, too, saves it.
+      // After a refusal, read first. A refused read saves the write, which all candidates would observe.
       if (this.#isRefused) await candidacy.read(expiry, this.#signal);
       this.#isRefused = false;
       this.#place = candidacy.join(this.#queue, this.#signal);
@@ -90,7 +90,7 @@ export class QueuedCampaign {
     if (this.#signal.aborted) return;
     const { clock, timing } = this.#options;
     const waitMs = this.#backoff.next(failure);
-    // An outage costs no position. But a candidate that can neither lead nor be passed leaves after a whole lease.
+    // An outage does not end the position. But a candidate that can neither lead nor let others pass leaves after a whole lease.
     const isStuck = clock.monotonicMs() - this.#harmlessMs >= timing.leaseDurationMs;
     this.#isRefused ||= !isOutage(failure);
     if (isStuck || this.#isRefused) await this.#leave();

@@ -1,7 +1,7 @@
 import { elapsedMs, type Instant } from "../time/clock.ts";
 import type { TermState } from "./term-state.ts";
 
-/** A renewal that is sent this much before its tick counts as that tick's: a timer may run early. */
+/** A renewal that is sent at most this early still counts for its tick, because a timer may run early. */
 const TICK_SLACK_MS = 5;
 /** The wait after the first failed renewal. It doubles with each further failure. */
 const FIRST_RETRY_MS = 100;
@@ -21,13 +21,13 @@ export function toDeadlineMs(term: TermState, now: Instant): number {
   return term.drain ? validForMs(term, now) : term.plan.timing.renewDeadlineMs - sinceGrantMs(term, now);
 }
 
-/** Returns the time until the *last try*: a whole attempt, alone, that ends with the deadline. Negative from then on. */
+/** Returns the time until the *last try*: one whole attempt that ends at the deadline. Negative once that try is due. */
 export function toLastTryMs(term: TermState, now: Instant): number {
   if (term.renewal.is === "closed" || term.plan.renewal === "manual") return -Infinity;
   return toDeadlineMs(term, now) - term.plan.timing.attemptTimeoutMs;
 }
 
-/** Returns the next instant of the grid that no renewal covers yet, by the monotonic clock. It may have passed. */
+/** Returns the next instant of the grid that no renewal covers yet, by the monotonic clock. This instant may have passed. */
 export function nextGridMs({ plan, grantedAt }: Pick<TermState, "plan" | "grantedAt">): number {
   const originMs = plan.lease.grantedAt.monotonicMs;
   const { renewIntervalMs } = plan.timing;
@@ -38,12 +38,12 @@ export function nextGridMs({ plan, grantedAt }: Pick<TermState, "plan" | "grante
 
 interface FailedRenewal {
   readonly atMs: number;
-  /** It was asked for before the last try was due. */
+  /** True if this renewal was requested before the last try was due. */
   readonly isBeforeLastTry: boolean;
   readonly retryAfterMs: number;
 }
 
-/** Returns the wait after a failed renewal. It doubles, or is as the service asks, and never passes the last try. */
+/** Returns the wait after a failed renewal. It doubles each time, or is what the service asks, up to the last try. */
 export function retryInMs(term: TermState, failed: FailedRenewal, now: Instant): number {
   const longestMs = Math.min(FIRST_RETRY_MS * 2 ** term.failures, term.plan.timing.renewIntervalMs / 4);
   const backoffMs = Math.max(longestMs - (now.monotonicMs - failed.atMs), 0);
@@ -58,7 +58,7 @@ export function requestLimitMs(term: TermState, now: Instant): number {
   return Math.min(term.plan.timing.attemptTimeoutMs, lastTryMs > 0 ? lastTryMs : validForMs(term, now));
 }
 
-/** Reports whether a renewal is sent now. Shortly before the last try it is not: the last try would cut it off. */
+/** Reports whether a renewal may be sent now. Shortly before the last try it may not, because the last try would cut it off. */
 export function mayRenew(term: TermState, now: Instant): boolean {
   if (term.renewal.is === "closed") return false;
   const lastTryMs = toLastTryMs(term, now);

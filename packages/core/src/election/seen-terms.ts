@@ -4,13 +4,13 @@ import { ExpiringMap } from "../time/expiring-map.ts";
 
 interface Terms {
   readonly seen: number;
-  /** Led by this process: the store has acknowledged the acquisition. */
+  /** The highest term that this process has led: the store has acknowledged the acquisition. */
   readonly led: number;
 }
 
 const NONE: Terms = { seen: 0, led: 0 };
 
-/** The terms that this process has lately observed in a store. By them each of its electors notices a record that goes back. */
+/** The terms that this process has lately observed in a store. They show its electors when a record goes back. */
 export class SeenTerms {
   readonly #byElection: ExpiringMap<Terms>;
 
@@ -29,7 +29,7 @@ export class SeenTerms {
   }
 }
 
-/** Waits, once a failover has undone a term, for the longest observed lease from the first read of the lower term. */
+/** Waits after a failover has undone a term: for the longest observed lease, from the first read of the lower term. */
 export class RolledBackTerms {
   readonly #clock: Clock;
   #longestLeaseMs: number;

@@ -4,7 +4,7 @@ import type { Clock } from "../time/clock.ts";
 import type { CandidateRequests } from "./candidate-requests.ts";
 import type { Timing } from "./timing.ts";
 
-/** Makes one attempt, without waiting, and a second one within its time if a kept connection has broken (after a freeze). */
+/** Makes one attempt, without waiting. Makes another if the first soon fails on a kept connection that broke in a freeze. */
 export async function attemptOnce(
   candidacy: CandidateRequests,
   clock: Clock,

@@ -5,7 +5,7 @@ import type { Clock } from "../time/clock.ts";
 import type { Reporter } from "./outage-reporter.ts";
 import { StoreShare } from "./store-share.ts";
 
-/** The kind of a request: a write is to change something. Some credentials may read and not write. */
+/** The kind of a request. A `write` may change something. Some credentials permit reads only. */
 export type RequestKind = "read" | "write";
 
 export interface ContactHealth {

@@ -38,7 +38,7 @@ export class StoreShare {
     return share;
   }
 
-  /** Warns each logger once of settings that can lose acknowledged writes. No lease waits for it. */
+  /** Warns each logger once of settings that can lose acknowledged writes. No lease waits for this check. */
   async reportSettings(election: string, journal: Journal): Promise<void> {
     const store = this.#store;
     if (!store.inspect || this.#inspectedFor.has(journal)) return;

@@ -7,7 +7,7 @@ import type { Renewal, TermEffect, TermEvent, TermPlan, TermState, TermStep } fr
 
 /** The longest time between two checks of the clocks. Timers stand still on a suspended machine, and the wall clock may jump. */
 const CLOCK_CHECK_MS = 1_000;
-/** The shortest wait. A difference of two instants can be a rounding error; in virtual time such a wait repeats for ever. */
+/** The shortest wait. A shorter one may be a rounding error, and would repeat for ever in virtual time. */
 const ROUNDING_MS = 1e-7;
 
 const CLOSED: Renewal = { is: "closed" };
@@ -39,7 +39,7 @@ export function step(before: TermState, event: TermEvent, now: Instant, lateMs =
   return { term, effects };
 }
 
-/** Returns the instant of the next tick, by the monotonic clock. Time changes nothing in the term before that. */
+/** Returns the instant of the next tick, by the monotonic clock. Until then, time alone changes nothing in the term. */
 export function nextTickMs(term: TermState, now: Instant): number {
   if (term.phase === "settled") return Infinity;
   const { drain, renewal } = term;
@@ -125,7 +125,7 @@ function checkClocks(draft: Draft): void {
   if (lateMs >= timing.renewIntervalMs / 2) effects.push({ type: "announce-blocked", forMs: lateMs });
 }
 
-/** Ends a term whose task was silent for too long. A `check` leaves this out: the task calls `checkpoint()` only after it. */
+/** Ends a term whose task was silent for too long. A `check` skips this, because its caller may call `checkpoint()` next. */
 function checkStall(draft: Draft): void {
   const { term, now } = draft;
   if (term.drain || now.monotonicMs < stallMs(term)) return;
@@ -136,7 +136,7 @@ function checkStall(draft: Draft): void {
   end(draft, new LeadershipEndedError(lease.election, lease.term, "stalled", advice));
 }
 
-/** After a freeze, the task's own timers that were due before the end of the drain run first: only a tick for that end counts. */
+/** Reports an overrun at a tick that was due at the drain's end. After a freeze, the task's earlier timers run before it. */
 function checkDrain({ term, now, effects }: Draft, dueMs: number): void {
   const { drain } = term;
   if (!drain || drain.isOverrun || term.phase === "settled" || Math.min(dueMs, now.monotonicMs) < drain.untilMs) return;
@@ -178,7 +178,7 @@ function renew({ term, now, effects }: Draft): void {
   effects.push({ type: "renew" });
 }
 
-/** A renewal finds out whether the lease is gone. The wake-up itself proves nothing. The next tick sends it, so not while suspended. */
+/** Makes a renewal due at the next tick. The renewal finds out whether the lease is gone; a wake-up proves nothing. */
 function wake({ term, now }: Draft): void {
   const { renewal } = term;
   if (term.plan.renewal === "manual") return;
@@ -198,14 +198,14 @@ function renewed(draft: Draft, outcome: RenewOutcome, isExtra: boolean): void {
 
 function answered(draft: Draft, outcome: RenewOutcome): void {
   const { term, effects } = draft;
-  // Before the new grant counts: a success that comes too late proves nothing about the time before it.
+  // Check the clocks before the new grant counts. A success that comes too late does not make up for the time before it.
   checkClocks(draft);
   if (term.over) return;
   if (!outcome.held) return refused(draft, outcome);
   const { extendedAt, transferTo } = outcome;
   if (extendedAt && extendedAt.monotonicMs > term.grantedAt.monotonicMs) {
     term.grantedAt = extendedAt;
-    // The grant may be an old one: of an earlier request, whose reply was lost.
+    // Check again, because the grant may be that of an earlier request whose reply was lost.
     checkClocks(draft);
     effects.push({ type: "announce-renewed" });
   }
@@ -245,7 +245,7 @@ function complete({ term }: Draft): void {
   term.completion = "unknown";
 }
 
-/** Releases the lease of a term that is still valid, and never that of one that is over. A completion of unknown outcome is released, too. */
+/** Releases the lease of a term that is still valid, or whose completion has an unknown outcome. Else sends nothing. */
 function settle(draft: Draft, isFailed: boolean): void {
   const { term, now, effects } = draft;
   checkClocks(draft);
@@ -254,7 +254,7 @@ function settle(draft: Draft, isFailed: boolean): void {
   const endReason = term.drain?.reason;
   const released = new LeadershipEndedError(lease.election, lease.term, "released", "its task has settled.");
   term.phase = "settled";
-  // Before the request is sent: a rival may lead from then on.
+  // Set before the release is sent, because a rival may lead from then on.
   term.over ??= endReason ?? released;
   term.renewal = CLOSED;
   end(draft, released);
@@ -281,7 +281,7 @@ function stallMs({ plan, checkpointMs }: TermState): number {
   return checkpointMs + (plan.timing.stallTimeoutMs ?? Infinity);
 }
 
-/** Returns the next renewal of a term. A term that is closed stays closed. */
+/** Returns the next renewal of a term. Once renewals are closed, they stay closed. */
 function renewAt({ plan, renewal }: TermState, atMs: number): Renewal {
   return renewal.is === "closed" ? CLOSED : dueAt(plan, atMs);
 }

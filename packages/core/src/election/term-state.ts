@@ -20,7 +20,7 @@ export interface TermPlan {
  */
 export type TermPhase = "leading" | "ending" | "over" | "settled";
 
-/** `atMs` is by the monotonic clock: when the next renewal is due, or when the renewal under way was asked for. */
+/** `atMs` is when the next renewal is due, or when the renewal under way was requested, by the monotonic clock. */
 export type Renewal =
   | { readonly is: "due"; readonly atMs: number }
   | {
@@ -30,7 +30,7 @@ export type Renewal =
       /** A wake-up came after `atMs`. The reply may be older than the wake-up, so another renewal follows at once. */
       readonly isWoken: boolean;
     }
-  /** The lease is not extended any more. A term that is closed stays closed. */
+  /** The lease is not extended any more. Once closed, renewals stay closed. */
   | { readonly is: "closed" };
 
 /** The end of the task. It begins when the signal aborts. */
@@ -57,7 +57,7 @@ export interface TermState {
   readonly drain: Drain | undefined;
   /** The error that `assertValid()` throws. Set in the phases `over` and `settled`. */
   readonly over: Error | undefined;
-  /** The elector is to stop, too. */
+  /** True if the elector itself is stopping, and not only this term. */
   readonly isStopping: boolean;
   /** The outcome of an occurrence's completion. It is `unknown` from the send on, until the store confirms it. */
   readonly completion: "not-sent" | "unknown" | "confirmed";

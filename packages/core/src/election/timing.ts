@@ -10,7 +10,7 @@ import {
 } from "../store/lease-limits.ts";
 import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 
-/** No store answers within the fractions of a shorter lease. A smaller number was probably meant as seconds. */
+/** Within a shorter lease no store answers in time for a renewal. A smaller number was probably meant as seconds. */
 const SHORTEST_LEASE_MS = 100;
 
 export interface TimingOptions {
@@ -23,13 +23,13 @@ export interface TimingOptions {
   /** The longest wait of a standby between two polls, on a store that cannot push. @defaultValue 2_000 */
   readonly retryPeriodMs?: number | undefined;
   /**
-   * The longest that one attempt to renew may take, with all its requests, and any other single request.
+   * The longest time for one attempt to renew, with all its requests, and for any other single request.
    * @defaultValue a third of the time between renewIntervalMs and renewDeadlineMs, at most 5_000
    */
   readonly attemptTimeoutMs?: number | undefined;
   /** The longest that a task may take to settle after its signal aborted, while renewals go on. @defaultValue leaseDurationMs */
   readonly drainTimeoutMs?: number | undefined;
-  /** The longest time between two `checkpoint()` calls of the task. Then the lease is given up. @defaultValue none */
+  /** The longest time between two `checkpoint()` calls of the task. After that the lease is given up. @defaultValue none */
   readonly stallTimeoutMs?: number | undefined;
   /**
    * The cooldown: the time for which this elector does not compete after it gave up a term. A resign, the task's end, a stall and
@@ -54,11 +54,11 @@ export interface Timing {
 
 /** In milliseconds: worst cases for a store that answers each request in less than `roundTripMs`. */
 export interface TimingReport extends Timing {
-  /** From the last renewal of a leader that crashed until a standby leads that was already polling. */
+  /** From the last renewal of a crashed leader until a standby leads, if that standby was already polling. */
   readonly crashFailoverMs: number;
   /**
-   * From the release by a stopping leader until a standby leads that was already polling. The drain comes on top. On a store that
-   * pushes, a release whose push is lost is found by the next poll, up to `renewIntervalMs` later.
+   * From the release by a stopping leader until a standby leads, if that standby was already polling. The drain comes on top. On
+   * a store that pushes, a release whose push is lost is found by the next poll, up to `renewIntervalMs` later.
    */
   readonly politeHandoverMs: number;
   /**
@@ -78,7 +78,8 @@ export interface TimingReport extends Timing {
 }
 
 /**
- * Returns the worst-case times of a configuration, before anything is deployed. Without `capabilities` the store must be polled.
+ * Returns the worst-case times of a configuration, before anything is deployed. Without `capabilities`, it assumes a store that
+ * must be polled.
  *
  * @example
  * ```ts
@@ -97,7 +98,7 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
   const { roundTrips = 2 } = capabilities ?? {};
   // An attempt of more than three round trips needs all of them, even if no reply is lost.
   const answeredMs = roundTrips > 3 ? attemptTimeoutMs : attemptTimeoutMs / roundTrips;
-  // The time from a renewal to the start of its last try. The renewal is sent late if the reply before it was slow.
+  // The time from when a renewal is due to the start of the last try. A renewal is sent late if the reply before it was slow.
   const lastTryMs = renewDeadlineMs - Math.max(renewIntervalMs, answeredMs) - attemptTimeoutMs;
   const report = {
     ...decided,
@@ -116,7 +117,7 @@ export function timing(options: TimingOptions = {}, capabilities?: LeaseStoreCap
 
 /** Fills in the defaults. @throws {ConfigurationError} if the durations do not fit together, with the numbers. */
 export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCapabilities): Timing {
-  // Destructuring replaces only what was left out. It keeps null, which is then refused.
+  // A default replaces only `undefined`. `null` stays, and is then refused.
   const { leaseDurationMs = DEFAULT_LEASE_MS, retryPeriodMs = DEFAULT_RETRY_PERIOD_MS } = options;
   if (duration("leaseDurationMs", leaseDurationMs) < SHORTEST_LEASE_MS) {
     throw new ConfigurationError(
@@ -164,7 +165,7 @@ function table(report: Omit<TimingReport, "toString">): string {
     ["renewIntervalMs", ms(report.renewIntervalMs), "the leader renews this often"],
     ["attemptTimeoutMs", ms(report.attemptTimeoutMs), "one attempt to renew takes no longer"],
     ["renewDeadlineMs", ms(report.renewDeadlineMs), "no renewal by then: the task's signal aborts"],
-    ["validForMs", ms(report.validForMs), "the leader counts itself out, whatever happens"],
+    ["validForMs", ms(report.validForMs), "the leader is valid for this long after a renewal"],
     ["crashFailoverMs", ms(report.crashFailoverMs), "from a crashed leader's last renewal to the next leader"],
     ["politeHandoverMs", ms(report.politeHandoverMs), "from a release to the next leader (drain comes on top)"],
     ["roundTripMs", ms(report.roundTripMs), "a store that answers each request within this keeps all of this"],

@@ -1,7 +1,7 @@
 import type { Journal } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 
-/** The watches count as deaf after so many in a row that ended without having announced a polled change. */
+/** The watches count as deaf after this many in a row ended without announcing a change that polls showed. */
 const MISSED_IN_A_ROW = 2;
 
 interface Renewable {
@@ -14,7 +14,7 @@ interface Reporter {
   readonly journal: Journal;
 }
 
-/** Knows if the watches of one store announce changes. A gateway or a pooler may silently stop notifications. */
+/** Records whether the watches of one store announce changes. A gateway or a pooler may silently stop notifications. */
 export class WatchHealth {
   readonly #watches = new Set<Renewable>();
   readonly #reportedTo = new Set<Journal>();
@@ -40,7 +40,7 @@ export class WatchHealth {
     this.#reportedTo.clear();
   }
 
-  /** Called when a watch ends that had not yet announced a polled change. It may have been about to. */
+  /** Called when a watch ends before it announced a change that a poll showed. The announcement may have been on its way. */
   missed(): void {
     this.#missedInARow += 1;
     if (this.#missedInARow >= MISSED_IN_A_ROW) this.isFoundDeaf();
@@ -57,7 +57,7 @@ export class WatchHealth {
     this.#reportedTo.add(journal);
     const text =
       `The ${store.name} store does not push: polls have found changes of '${election}' that its watch did not announce. The watch is ` +
-      "begun anew, and until it announces a change standbys poll every retryPeriodMs. On PostgreSQL, a pooler that shares connections by transaction " +
+      "restarted. Until it announces a change, standbys poll every retryPeriodMs. On PostgreSQL, a pooler that shares connections by transaction " +
       "(PgBouncer, Supabase on port 6543) lets no notification through: give the store a direct connection.";
     journal.warn("LEASEHOLD_WATCH_DEAF", "warn", text, { store: store.name, election });
   }

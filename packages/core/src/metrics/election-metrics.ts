@@ -17,7 +17,7 @@ import { isLeaseholdError } from "../reporting/errors.ts";
 export const REQUEST_BOUNDS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Histogram bounds, in seconds, for takeovers: they take up to a few leases. */
 export const TAKEOVER_BOUNDS: readonly number[] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20, 30, 60, 120];
-/** Histogram bounds, in seconds, for how late the task of an occurrence begins: by differing clocks up to an outage of a day. */
+/** Histogram bounds, in seconds, for how late an occurrence's task begins: from a difference of clocks to an outage of a day. */
 export const LATENESS_BOUNDS: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400];
 
 /** The receiver of metrics. Occurrences of a schedule come under the name of the schedule. */
@@ -29,8 +29,8 @@ export interface ElectionMeters {
   /** A renewal ended. `outcome` is as in {@link PublishedRenewal}. */
   renewal(election: string, durationMs: number, outcome: string): void;
   /**
-   * A candidate took over, after `durationMs` without a leader. Of a leader that died, `durationMs` begins with the last renewal,
-   * and of one that released with the last poll that still showed it.
+   * A candidate took over, after `durationMs` without a leader. After a leader's death, `durationMs` begins with its last
+   * renewal. After a release, it begins with the last poll that still showed the leader.
    */
   takeover(election: string, durationMs: number): void;
   overrun(election: string): void;
@@ -42,9 +42,9 @@ export interface ElectionMeters {
 export interface MeasuredElection {
   readonly election: string;
   readonly isLeader: boolean;
-  /** The milliseconds for which that leadership stays valid without another renewal; 0 if none leads. */
+  /** The milliseconds for which this process stays the leader without another renewal; 0 if none of its candidates leads. */
   readonly remainingMs: number;
-  /** The term in which it leads; undefined if none leads. */
+  /** The term in which a candidate of this process leads; undefined if none leads. */
   readonly term?: number | undefined;
   /** The number of this process's candidates in each state. An elector that does not campaign is no candidate. */
   readonly candidates: Readonly<Record<Exclude<ElectorState, "stopped">, number>>;
@@ -53,12 +53,12 @@ export interface MeasuredElection {
 }
 
 export interface Measurement {
-  /** Returns every election of which anything was published since the start. It is computed from the clocks. */
+  /** Returns every election with a published message since the start. The values are computed from the clocks. */
   elections(): readonly MeasuredElection[];
   stop(): void;
 }
 
-/** Measures every elector of this process by the diagnostics channels. It keeps none alive, and labels by election alone. */
+/** Measures every elector of this process by the diagnostics channels. Keeps no elector alive. The only label is the election. */
 export function electionMetrics(meters: ElectionMeters): Measurement {
   const electors = new Set<WeakRef<ElectorHandle>>();
   const gone = new FinalizationRegistry<WeakRef<ElectorHandle>>((elector) => void electors.delete(elector));

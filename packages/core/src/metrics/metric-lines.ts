@@ -16,8 +16,8 @@ export const METRIC_NAMES = {
   /** 1 whenever this candidate starts to lead. The sum is the number of changes of leadership. */
   transitions: "Transitions",
   /**
-   * The longest time between two renewals since the line before, divided by `renewDeadlineMs`. At 1 the task's signal would have
-   * been aborted.
+   * The longest time between two renewals since the previous line, divided by `renewDeadlineMs`. At 1 the task's signal would
+   * have been aborted.
    */
   renewalGapRatio: "RenewalGapRatio",
 } as const;
@@ -39,9 +39,9 @@ const MINUTE_MS = 60_000;
 
 /**
  * Writes the metrics of a candidate to standard output. It writes a line of JSON once a minute, and at each start and end of a
- * term. The alerts for all clouds count these lines. They are in CloudWatch's embedded metric format, so that CloudWatch Logs makes metrics
- * of them without a request by this process. CloudWatch takes only names of printable ASCII characters; for another election the
- * line has the same values without that format's part. Every candidate of an election writes these lines.
+ * term. The alerts for all clouds count these lines. The lines are in CloudWatch's embedded metric format, so that CloudWatch
+ * Logs makes metrics of them without a request by this process. CloudWatch takes only names of printable ASCII characters; for
+ * another election the line has the same values without that format's part. Every candidate of an election writes these lines.
  *
  * @example ```ts using metrics = publishMetrics(elector); await elector.run(task, { signal }); ```
  */

@@ -12,7 +12,7 @@ import { publishOccurrence } from "./occurrence-channel.ts";
 export interface AttemptLimits {
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
-  /** The latest time at which the task may begin. After it, the occurrence is only read. @defaultValue none */
+  /** The latest time at which the task may begin. After that time the occurrence is only read. @defaultValue none */
   readonly latest?: LatestBegin | undefined;
 }
 

@@ -21,7 +21,7 @@ export function checkCatchUp(catchUp: CatchUp): void {
   const { previous, atMost, since, withinMs } = (catchUp ?? {}) as CatchUp;
   if (typeof previous !== "function") {
     throw new ConfigurationError(
-      "catchUp.previous must be a function from when an occurrence was due to when the one before it was.",
+      "catchUp.previous must be a function: it takes the time of an occurrence, and returns the time of the one before.",
     );
   }
   if (!Number.isInteger(atMost) || atMost < 1 || atMost > MAX_LOOK_BACK) {
@@ -31,7 +31,7 @@ export function checkCatchUp(catchUp: CatchUp): void {
   if (withinMs !== undefined) duration("catchUp.withinMs", withinMs);
 }
 
-/** The most by which this machine's wall clock may be wrong. An occurrence may be done so long before it was due. */
+/** The most by which this machine's wall clock may be wrong. An occurrence may be done this much before it is due. */
 const CLOCK_MARGIN_MS = 3_600_000;
 
 /** Returns the occurrences before this one to check, the oldest first, without those that the store may have deleted. */
@@ -48,7 +48,7 @@ export function earlierOccurrences(
   while (earlier.length < atMost) {
     const beforeMs = previous(lastMs);
     if (!(beforeMs < lastMs)) {
-      throw new ConfigurationError(`catchUp.previous(${lastMs}) is ${String(beforeMs)}, which is not before it.`);
+      throw new ConfigurationError(`catchUp.previous(${lastMs}) returned ${String(beforeMs)}; it must return an earlier time.`);
     }
     if (beforeMs < sinceMs) break;
     earlier.unshift({ name, scheduledMs: beforeMs });

@@ -25,7 +25,7 @@ export function occurrencesOf(store: LeaseStore, schedule: string, retentionMs: 
   const { expiry, storeClock } = occurrences.capabilities;
   if (expiry === "native" || storeClock) return occurrences;
   throw new UnsupportedError(
-    `${store.name} has no clock that shows how old a claim is: ${whose}, which remembers nothing, could never make up for a claimant that died.`,
+    `${store.name} has no clock that shows how old a claim is: ${whose}, which remembers nothing, could never take over from a claimant that died.`,
     { election: schedule },
   );
 }

@@ -27,8 +27,8 @@ const SHARE = 0.1;
  * `oncePerOccurrence` and schedulers note it under the schedule's name. The gate `oncePerTick` of a function notes it under its
  * election.
  *
- * The note is written after a run. If the store fails then, it is missing or names the run before; the occurrence's own record is
- * the proof. Returns `undefined` if none was done for as long as occurrences are kept.
+ * The note is written after a run. If the store fails then, the note is missing or names an earlier run. The occurrence's own
+ * record is the proof. Returns `undefined` if none was done for as long as occurrences are kept.
  *
  * @example
  * ```ts
@@ -43,7 +43,7 @@ export async function lastRun(store: LeaseStore, election: string, options: Last
   return noteOf((await occurrences.read(NOTE, { timeoutMs, signal }))?.value);
 }
 
-/** Writes that an occurrence was done, unless the note names a later one. An error here fails nothing. */
+/** Notes that an occurrence was done, unless the note names a later one. Ignores every error. */
 export async function noteRun(
   store: OccurrenceStore,
   run: LastRun,

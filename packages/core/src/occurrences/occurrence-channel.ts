@@ -18,7 +18,7 @@ export interface PublishedOccurrence {
    */
   readonly outcome: "done" | "failed" | "open" | NotRun;
   readonly attempt?: number | undefined;
-  /** Milliseconds from due until its task began, by this host's wall clock; perhaps negative. Absent if none began. */
+  /** Milliseconds from when it was due until its task began, by this host's wall clock; may be negative. Absent if none began. */
   readonly lateMs?: number | undefined;
 }
 

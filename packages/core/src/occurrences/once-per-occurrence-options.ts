@@ -34,27 +34,28 @@ export interface ScheduleOptions<Store extends LeaseStore = LeaseStore>
    */
   readonly retentionMs?: number | undefined;
   /**
-   * Keeps the value that the task returns, in the write that records the end. A later call, on any host, gets it as the `result` of
-   * `done`. The value has to be JSON, and as JSON at most the store's `maxValueBytes`, less 11. A value that cannot be kept is
-   * logged as an error, and the occurrence is done without a result. Others can read what is kept. @defaultValue false
+   * Keeps the value that the task returns, in the write that records the end. A later call, on any host, gets it as the `result`
+   * of `done`. The value has to be JSON, of at most the store's `maxValueBytes` less 11. A value that cannot be kept is logged as
+   * an error, and the occurrence is done without a result. Others can read the kept value. @defaultValue false
    */
   readonly keepResult?: boolean | undefined;
   /** Notes after each run which occurrence was done, for `lastRun`. It costs two more requests. @defaultValue false */
   readonly noteLastRun?: boolean | undefined;
   /**
-   * The longest time from when an occurrence was due until its task begins, in milliseconds. Later it is missed: no host claims
-   * it. Each host goes by its own wall clock, so make it longer than these differ, plus a takeover. @defaultValue no limit
+   * The longest time from when an occurrence was due until its task begins, in milliseconds. After that time the occurrence is
+   * missed: no host claims it. Each host uses its own wall clock, so allow for their difference, and for a takeover.
+   * @defaultValue no limit
    */
   readonly startWithinMs?: number | undefined;
   /**
    * The relation to an earlier occurrence that still runs, on any host. With any policy but `allowAll` the host also leads the
-   * election `name` in the store. Its lease costs three more requests for each run, and twice the renewals. An administrator can pause
-   * that election; occurrences are then skipped as `paused`. Use the name for nothing else. @defaultValue 'allowAll'
+   * election `name` in the store. This lease costs three more requests for each run, and doubles the renewals. An administrator
+   * can pause that election; occurrences are then skipped as `paused`. Use the name for nothing else. @defaultValue 'allowAll'
    */
   readonly overlap?: Overlap | undefined;
   /**
-   * A label of this host that people can read. It also leads the schedule's election, with a random suffix if `overlap` is
-   * `cancelOther`. @defaultValue `<host>-<pid>-<random>`
+   * A label of this host that people can read. The host also uses it in the schedule's election, with a random suffix if
+   * `overlap` is `cancelOther`. @defaultValue `<host>-<pid>-<random>`
    */
   readonly candidateId?: string | undefined;
   readonly logger?: LoggerOption;
@@ -77,8 +78,8 @@ export interface OncePerKeyOptions<Store extends LeaseStore = LeaseStore> extend
   "startWithinMs" | "overlap" | "pauseOnFailure" | "noteLastRun"
 > {
   /**
-   * The key of work that is due once and at no time, for instance the version that is deployed. The same on every host, and another
-   * one for other work. Name and key have at most 254 bytes together.
+   * The key of work that is done once, without a scheduled time: for instance the version that is deployed. Every host uses the
+   * same key, and other work has another key. Name and key have at most 254 bytes together.
    */
   readonly key: string;
   /** Pass either `scheduledAt` or `key`. */

@@ -52,14 +52,14 @@ export type OccurrenceOutcome<T> =
  * Does one occurrence of a schedule, or the work of one key. It is completed at most once, even if many hosts call this function
  * and their clocks differ. Use it for cron jobs: with `tryRun`, a host whose clock is behind would run the job again.
  *
- * An occurrence is *claimed* by one host at a time, under a lease that is renewed in the background. It is *done* once its task has
- * returned and the store has recorded that. For `retentionMs` from then on, no host can claim it again. A task that throws, or a
- * claimant that dies, leaves it open. The next delivery then does it, as the next attempt.
+ * An occurrence is *claimed* by one host at a time, under a lease that is renewed in the background. It is *done* once its task
+ * has returned and the store has recorded that. For `retentionMs` from then on, no host can claim it again. A task that throws,
+ * or a claimant that dies, leaves it open. The next delivery then does it, as the next attempt.
  *
- * It does not guarantee that a task begins only once, or that its effects happen only once. A host may die before the store has
- * recorded the end. It may also be frozen for longer than the lease, and then work beside the next attempt. So make the work
- * idempotent (`leadership.occurrence.id` is a key for that), or put its writes under `leadership.fence`. The function delivers
- * nothing by itself: if every host dies, the occurrence is not done.
+ * This function does not guarantee that a task begins only once, or that its effects happen only once. A host may die before the
+ * store has recorded the end. It may also be frozen for longer than the lease, and then work beside the next attempt. So make the
+ * work idempotent (`leadership.occurrence.id` is a key for that), or put its writes under `leadership.fence`. The function
+ * delivers nothing by itself: if every host dies, the occurrence is not done.
  *
  * With `key` in place of `scheduledAt`, the work is done once for that key, for instance once for each deployed version. Other
  * hosts then wait until it is done. The command's `run --occurrence KEY` claims the same occurrence.
@@ -86,7 +86,7 @@ export async function oncePerOccurrence<T, Store extends LeaseStore = LeaseStore
   task: OccurrenceTask<T, Store>,
   waitOptions?: WaitOptions,
 ): Promise<OccurrenceOutcome<T>>;
-/** Does the work of one key, as it does one occurrence of a schedule. */
+/** Does the work of one key once, like one occurrence of a schedule. */
 export async function oncePerOccurrence<T, Store extends LeaseStore = LeaseStore>(
   options: OncePerKeyOptions<Store>,
   task: OccurrenceTask<T, Store, ClaimedKey>,
@@ -161,7 +161,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
     return settled;
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
-  /** The first failure since the last answer. -Infinity before the first answer, so that no outage is waited out. */
+  /** When the first failure since the last answer came. -Infinity before the first answer: then an outage ends the call. */
   let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {

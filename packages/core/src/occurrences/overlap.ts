@@ -38,7 +38,7 @@ export interface OverlapOptions {
 
 export type Settled<T> = { readonly ran: true; readonly result: T } | { readonly ran: false; readonly reason: NotRun };
 
-/** Its leadership is the claim, and is over as soon as the schedule's is. The schedule's own is for a fence. */
+/** Its first argument is the claim, and is over as soon as the schedule's leadership is. The second one is for a fence. */
 type ScheduledTask<T> = (leadership: OccurrenceLeadership, schedule: Leadership) => Promise<T> | T;
 
 /** @throws {ConfigurationError} {UnsupportedError} for a policy that cannot work with this store. */
@@ -158,7 +158,7 @@ class ScheduleTurn {
     return this.#buffered !== undefined || other === undefined || other.value === this.#claim.election;
   }
 
-  /** Asks the other occurrence to end, once for each term. Once its record shows that, the transfer need not read on. */
+  /** Asks the other occurrence to end, once for each term. Once the record shows that, the transfer need not poll any more. */
   #cancel({ term, state }: Leader): void {
     if (state === "ending") return this.#transfer?.abort();
     if (this.#cancelledTerm === term) return;

@@ -5,9 +5,9 @@ import { isoOf } from "../time/clock.ts";
 import { LAST_MS, scheduledMsOf } from "./occurrence.ts";
 
 const PASS_WHEN_DUE = "Pass the time at which the occurrence was due: a Date, such a text, or milliseconds since 1970.";
-/** The longest time before it is due at which an occurrence may be done, by a clock that is ahead. In milliseconds. */
+/** How long before it is due an occurrence may be done, by a host whose clock is ahead. In milliseconds. */
 const MAX_EARLY_MS = 3_600_000;
-/** An occurrence counts as forgotten this early, in milliseconds: clocks differ, and it may have been done early. */
+/** An occurrence counts as forgotten this much before its retention ends: clocks differ, and it may have been done early. */
 const FORGOTTEN_EARLY_MS = 2 * MAX_EARLY_MS;
 /** A scheduled time with a fraction of a second that is this close to the present is taken for the present. In milliseconds. */
 const PRESENT_MS = 5;
@@ -45,7 +45,7 @@ export function checkWhenDue(what: string, due: WhenDue): void {
     const meaning =
       Math.abs(wallMs - ms * 1_000) < retentionMs
         ? `Were seconds meant? Then it is ${ms * 1_000}.`
-        : `Whether it is done may be forgotten by now: retentionMs is ${retentionMs}, and the last two hours of it do not count.`;
+        : `The store may have forgotten by now whether it was done: retentionMs is ${retentionMs}, and the last two hours of it do not count.`;
     throw new ConfigurationError(`${what} is ${isoOf(ms)}, ${hours(lateMs)} ago by this host's clock. ${meaning}`);
   }
   if (-lateMs > MAX_EARLY_MS) {

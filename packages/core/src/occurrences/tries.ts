@@ -10,9 +10,9 @@ import type { Overlap } from "./overlap.ts";
 export interface FailureOptions {
   /**
    * The number of times that the task is tried, from 1 to 100, under one claim. After the last one the occurrence has failed: the
-   * call rejects with the task's error, and no host tries it again. A claim that ended before, because its host died or its
-   * signal aborted, counts as one try. But each claim has two at least, unless `tries` is 1. Without this option an error leaves
-   * the occurrence open, and each host that waits or comes later tries it once. @defaultValue none
+   * call rejects with the task's error, and no host tries it again. An earlier claim, which ended because its host died or its
+   * signal aborted, counts as one try. But each claim has at least two tries, unless `tries` is 1. Without this option an error
+   * leaves the occurrence open, and each host that waits or comes later tries it once. @defaultValue none
    */
   readonly tries?: number | undefined;
   /** The wait before the second try, in milliseconds. It doubles from there, up to an hour. @defaultValue 1_000 */
@@ -56,7 +56,7 @@ export function checkFailureOptions(
 }
 
 /**
- * Runs a task until it returns, at most `tries` times. An earlier claim counts as one, but each claim has two at least.
+ * Runs a task until it returns, at most `tries` times. An earlier claim counts as one try, but each claim has at least two.
  * @throws the task's error if `tries` is not given, or the signal has aborted; the signal's reason if it aborts during a wait.
  */
 export async function runWithTries<T>(
@@ -78,7 +78,7 @@ export async function runWithTries<T>(
   }
 }
 
-/** Waits as `sleep` does, and is no stall. @throws the signal's reason if it aborts. */
+/** Waits as `sleep` does, and calls `checkpoint`, so that the wait is no stall. @throws the signal's reason if it aborts. */
 export async function pauseAlive(
   clock: Clock,
   waitMs: number,

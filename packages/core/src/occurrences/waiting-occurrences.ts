@@ -2,7 +2,7 @@ import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 
-/** A host polls this many of a schedule's newest occurrences at their own pace, and all older ones together as often. */
+/** A host polls this many of a schedule's newest occurrences at their own pace. All older ones share as many polls. */
 const AT_OWN_PACE = 2;
 /** The most occurrences of one schedule for which a host waits at the same time. For one more, the oldest is given up. */
 const MOST_WAITING = 100;
@@ -63,7 +63,7 @@ export class WaitingOccurrences {
   #warn({ name, logger }: Waiting): void {
     this.#isWarned = true;
     const oldest = this.#waits[0]?.waiting.id ?? "";
-    const text = `This host waits for ${this.#waits.length} occurrences of '${name}' that other hosts have claimed, the oldest '${oldest}': the job may hang there. Set stallTimeoutMs and call checkpoint() in the job, or pass whenInProgress: 'return'. Of more than ${MOST_WAITING} the oldest is given up.`;
+    const text = `This host waits for ${this.#waits.length} occurrences of '${name}' that other hosts have claimed, the oldest '${oldest}': the job may hang there. Set stallTimeoutMs and call checkpoint() in the job, or pass whenInProgress: 'return'. Above ${MOST_WAITING}, the host gives up the oldest.`;
     Journal.to(logger).warn("LEASEHOLD_OCCURRENCES_WAIT", "warn", text, { name, waiting: this.#waits.length });
   }
 }

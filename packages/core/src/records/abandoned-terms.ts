@@ -12,7 +12,7 @@ interface Abandoned {
   readonly heldUntilMs: number;
 }
 
-/** The terms of this process on which nobody leads, because a reply was lost. They count as vacant if the store shows one. */
+/** The terms of this process on which nobody leads, because a reply was lost. A lease of such a term counts as vacant. */
 export class AbandonedTerms {
   readonly #clock: Clock;
   readonly #versionsReturn: boolean;

@@ -62,7 +62,7 @@ export class Acquisitions {
     return await this.#resolve(attempt, undefined);
   }
 
-  /** Returns the record to write on: the last observed one, unless it is known to be old. */
+  /** Returns the record that the write replaces: the last observed one, or a new read if that one is known to be old. */
   async #basis(request: AcquireRequest): Promise<ObservedRecord | undefined> {
     const { election, aboveTerm = 0 } = request;
     const last = this.#seen.last(election);
@@ -91,7 +91,7 @@ export class Acquisitions {
     };
   }
 
-  /** Writes a win that only a read has shown once more, where a failover may undo it. The lease counts from that send. */
+  /** Writes a win's record again: only a read has shown the win, and a failover may undo it. The lease counts from this send. */
   async #confirm(election: string, { record, version }: Found, request: AcquireRequest): Promise<AcquireOutcome> {
     const { clock, abandoned } = this.#seen;
     const grantedAt = instantOf(clock);
@@ -106,7 +106,7 @@ export class Acquisitions {
     return { acquired: true, lease: this.#leases.take(election, { record: again, version: written }, grantedAt) };
   }
 
-  /** Reads whether a write has arrived whose outcome is not known. `lost` is the error of one without a reply. */
+  /** Reads whether a write of unknown outcome has arrived. `lost` is its error if no reply came. */
   async #resolve({ request, record, condition, grantedAt }: Attempt, lost: Error | undefined): Promise<AcquireOutcome> {
     const { election } = request;
     const observed = await this.#seen.read(election, request).catch(() => undefined);

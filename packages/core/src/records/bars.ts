@@ -11,7 +11,7 @@ export interface Bar {
   readonly reason?: string | undefined;
   /** The id of the administrator's order that wrote the block. */
   readonly id?: string | undefined;
-  /** By the wall clock of its administrator, in milliseconds since the Unix epoch. For people. */
+  /** By the wall clock of the process that wrote it, in milliseconds since the Unix epoch. For people. */
   readonly sinceMs?: number | undefined;
 }
 

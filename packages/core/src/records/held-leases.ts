@@ -31,14 +31,14 @@ export class HeldLeases {
   }
 
   take(election: string, { record, version }: Found, grantedAt: Instant): Lease {
-    // A record of ours has a candidate and a term's id.
+    // A record that this process wrote has a `candidateId` and a `termId`.
     const { candidateId, term, termId, leaseDurationMs } = record as LeaseRecord & Pick<Lease, "candidateId" | "termId">;
     const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt };
     this.#holdings.set(lease, new Holding({ record, version }, grantedAt));
     return lease;
   }
 
-  /** Renews or publishes by one conditional write, on the version of any lost one, so that at most one of them arrives. */
+  /** Renews or publishes by one conditional write, on the same version as a lost one. So at most one of the two takes effect. */
   async write(lease: Lease, given: RequestLimits, change: (record: LeaseRecord) => LeaseRecord): Promise<RenewOutcome> {
     const { clock } = this.#seen;
     const holding = this.#holding(lease);
@@ -73,7 +73,7 @@ export class HeldLeases {
     const limits = shareLimits(this.#seen.clock, given);
     this.#seen.abandoned.add(election, lease.termId, holding.version, holdMs);
     for (let tries = 0; tries < CONFLICT_TRIES; tries += 1) {
-      // The holder may still release a broken term. It only shortens the wait.
+      // The holder may still release a broken term. Its release only shortens the rivals' wait.
       if (await this.#catchUp(lease, holding, limits)) {
         const found = this.#seen.last(election);
         const arrived = found && holding.isRelease(found.record) && found.record.done === done;
@@ -120,7 +120,7 @@ export class HeldLeases {
     return (await this.#seen.write(election, again, { record, version }, limits)) !== undefined;
   }
 
-  /** Adopts the record that has failed a condition: a lost reply's, or an administrator's. Returns how the lease was lost. */
+  /** Adopts the record that made a condition fail: by our lost write, or by an administrator. Returns how the lease was lost. */
   async #catchUp(lease: Lease, holding: Holding, limits: RequestLimits): Promise<Lost | undefined> {
     if (!holding.overtaken) return undefined;
     const { election } = lease;

@@ -7,7 +7,7 @@ export interface Found {
   readonly version: string;
 }
 
-/** A holder's last known record, and its writes of unknown outcome. All are on its version, so at most one arrives. */
+/** A holder's last known record, and its writes of unknown outcome, all on that version. So at most one takes effect. */
 export class Holding implements Found {
   #found: Found;
   /** The send times of the nonces that may still be found in the store. */

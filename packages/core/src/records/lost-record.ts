@@ -9,7 +9,7 @@ const NONCE = "lost after term ";
 /** Returns a substitute for a record that is gone, but whose term the fence remembers, with a hold for its former holder. */
 export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseRecord {
   if (known && isLost(known) && known.term === term) return known;
-  // The lease of another term says nothing of that of the last term.
+  // Another term's lease duration does not show that of the last term.
   const leaseDurationMs = known?.term === term ? known.leaseDurationMs : Math.max(known?.leaseDurationMs ?? 0, UNKNOWN_LEASE_MS);
   const candidateId = known?.candidateId ?? null;
   const record = vacantRecord({ term, candidateId, nonce: `${NONCE}${term}`, leaseDurationMs });
@@ -20,12 +20,12 @@ export function isLost({ nonce, termId }: LeaseRecord): boolean {
   return nonce.startsWith(NONCE) && termId === null;
 }
 
-/** Returns the record to write in place of one that is gone, so that the store counts its hold. It covers both leases. */
+/** Returns the record to write in place of one that is gone, so that the store counts its hold. The hold covers both leases. */
 export function heldLostRecord(lost: LeaseRecord, leaseDurationMs: number): LeaseRecord {
   return withBars(lost, [...holdFor(Math.max(lost.leaseDurationMs, leaseDurationMs)), barOf(lost, "pause")]);
 }
 
-/** A repair holds the election for so long. */
+/** Returns the time for which a repair holds the election. */
 export function leaseToWaitMs(known: LeaseRecord | undefined): number {
   return known?.leaseDurationMs ?? UNKNOWN_LEASE_MS;
 }

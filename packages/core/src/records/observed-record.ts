@@ -15,7 +15,7 @@ export class ObservedRecord {
   #record: LeaseRecord;
   #version: string;
   #firstSeenMs: number;
-  /** The nonce was written after this: the instant at which the last read was sent that showed another nonce. */
+  /** The send of the last read that showed another nonce. The present nonce was written after it. */
   #writtenAfter: Instant | undefined;
   #lastReadAt: Instant | undefined;
   #storeAge: StoreAge;
@@ -78,7 +78,7 @@ export class ObservedRecord {
     return waitsMs.length > 0 && (!this.#writtenAfter || unconfirmedMs >= Math.min(...waitsMs));
   }
 
-  /** Reports whether a candidate needs the age, and no trusted clock shows it (after a failover). It is then restarted. */
+  /** Reports whether a candidate needs the age, and no trusted clock shows it (after a failover). The age is then restarted. */
   get isAgeUnknown(): boolean {
     const waitsMs = waitsOf(this.#record);
     return waitsMs.length > 0 && this.#storeAge.isAgeUnknown(Math.min(...waitsMs));

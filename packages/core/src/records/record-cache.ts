@@ -65,7 +65,7 @@ export class RecordCache {
     return this.#absent.get(election) === true;
   }
 
-  /** For a caller that returns only after this time. */
+  /** Keeps the observation, for a caller that reads it again only after this time. */
   keep(election: string, forMs: number): void {
     this.#observed.keep(election, forMs);
   }
@@ -133,7 +133,8 @@ export class RecordCache {
   }
 
   async poll(election: string, limits: GivenLimits, expiry: Expiry | undefined): Promise<LeaseSnapshot | undefined> {
-    // The first read must be consistent, because later ones are compared with it. So must one that takes the store's age.
+    // The first read must be consistent, because later ones are compared with it. So must a read whose age by the store's clock
+    // counts.
     const consistent = this.last(election)?.countsStoreClock(expiry) ?? true;
     let seen = await this.read(election, limits, { consistent });
     // If no other clock confirms the store's, a second read has to agree with the first.
@@ -166,7 +167,7 @@ export class RecordCache {
 
   /** Sends a write whose condition must fail, to prove the right to write. @throws {ConfigurationError} if it succeeds. */
   async probe(election: string, limits: GivenLimits): Promise<void> {
-    // Sent without a fence: a change of the fence would wait for the leader's transactions, and they for it.
+    // Sent without a fence. A change of the fence would wait for the leader's transactions, and delay its next ones.
     const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false };
     const { stored } = await this.#requests.put(election, PROBE, { ...limits, ...condition });
     if (!stored) return;
@@ -202,7 +203,7 @@ export class RecordCache {
     return undefined;
   }
 
-  /** Takes in a reply. `replaced`: the version that an own write has replaced. A read of it is older than the write. */
+  /** Takes in a reply. `replaced`: the version that an own write has replaced. A read of that version is older. */
   #saw(election: string, stored: StoredRecord | undefined, sentAt: Instant, replaced?: string): ObservedRecord | undefined {
     const known = this.last(election);
     if (known?.overtook(sentAt) && known.version !== replaced) return known;

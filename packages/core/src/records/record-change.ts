@@ -28,14 +28,14 @@ interface Change<Outcome> {
 
 interface ChangeRequest<Outcome> {
   readonly operation: string;
-  /** The advice for people whose outcome stays unknown: a sentence. */
+  /** The advice for people if the outcome stays unknown: a sentence. */
   readonly advice: string;
   readonly timeoutMs: number | undefined;
   /** @param isSent true once a write of this request may have arrived. */
   readonly change: (found: ObservedRecord | undefined, isSent: boolean) => Change<Outcome>;
 }
 
-/** Changes a record by conditional writes. A read resolves a lost reply; where a failover may undo it, a further write. */
+/** Changes a record by conditional writes. A read resolves a lost reply, or a write if reads may be undone. */
 async function changeRecord<Outcome>(
   seen: RecordCache,
   election: string,
@@ -108,7 +108,7 @@ const ROOM = 1_000;
 /** A repair leaves at least this many terms for later elections. */
 const TERMS_LEFT = 2 ** 32;
 
-/** Mends a record that was deleted or restored. Each try has its own nonce, because its hold counts from that send. */
+/** Mends a record that was deleted or restored. Each try has its own nonce, because the hold counts from that try's send. */
 export async function repairRecord(seen: RecordCache, election: string, options: RepairOptions = {}): Promise<RepairOutcome> {
   checkName("election", election);
   checkTerm("minTerm", options.minTerm);

@@ -51,8 +51,8 @@ export interface RecordLeaseStoreOptions {
 }
 
 /**
- * A {@link LeaseStore} over any service that offers compare-and-swap on one record. It decides terms, nonces, lost replies, break
- * and transfer once for every provider, and expiry without trusting clocks.
+ * A {@link LeaseStore} over any service that offers compare-and-swap on one record. It handles terms, nonces, lost replies,
+ * breaks and transfers for every provider, and judges expiry without trusting clocks.
  */
 export class RecordLeaseStore implements LeaseStore {
   readonly name: string;
@@ -204,7 +204,7 @@ export class RecordLeaseStore implements LeaseStore {
     };
   }
 
-  /** Writes a record once more as it was found. Once this write is acknowledged, the record's content is, too. */
+  /** Writes a record once more as it was found. Once this write is acknowledged, the record's content is durable. */
   async #rewrite(election: string, found: Found, limits: OrderLimits): Promise<boolean> {
     return (await this.#seen.write(election, found.record, found, limits)) !== undefined;
   }

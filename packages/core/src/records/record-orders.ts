@@ -5,7 +5,7 @@ import { isLost } from "./lost-record.ts";
 import type { LeaseRecord } from "./record-store.ts";
 import { closeExpired } from "./term-history.ts";
 
-/** Returns the record of a term that nobody holds any more. A break stays in it, for an administrator without a reply. */
+/** Returns the record of a term that nobody holds any more. A break stays in it, in case the administrator's reply was lost. */
 export function vacate({ value: _, ...record }: LeaseRecord, nonce: string, holdMs = 0): LeaseRecord {
   const transfer = barOf(record, "transfer");
   const leaseMs = record.termId === null ? 0 : record.leaseDurationMs;
@@ -32,7 +32,7 @@ function afterBreak(
   return { ...(isHeld && immediate ? vacate(lifted, nonce) : lifted), broken: { reason, id } };
 }
 
-/** Replaces a reservation. If nobody holds the lease, the time begins now, or after a hold, and counts from a new nonce. */
+/** Replaces a reservation. If nobody holds the lease, the transfer's time begins now or after a hold, with a new nonce. */
 function afterTransfer(
   record: LeaseRecord,
   { state, bar }: LeaseSnapshot,

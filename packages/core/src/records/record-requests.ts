@@ -4,7 +4,7 @@ import { sendRequest } from "../store/request.ts";
 import { sleep, type Clock } from "../time/clock.ts";
 import type { LeaseRecord, PutOptions, PutOutcome, RecordRequestOptions, RecordStore, StoredRecord } from "./record-store.ts";
 
-/** The longest wait before a write that met another transaction is sent again. It has to find the gap between two. */
+/** The longest wait before a write that met another transaction is sent again. The write has to find the gap between two. */
 const CONFLICT_WAIT_MS = 20;
 const CONFLICT_TRIES = 200;
 
@@ -24,7 +24,7 @@ export class RecordRequests {
     return await this.#send("get", election, limits, (options) => this.#records.get(election, { ...options, consistent }));
   }
 
-  /** Sends one conditional write. Repeats it, for half of its time, if it met another transaction, such as a fenced one. */
+  /** Sends one conditional write. Repeats it for half of its time while it meets other transactions, such as fenced ones. */
   async put(
     election: string,
     record: LeaseRecord,

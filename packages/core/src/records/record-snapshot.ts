@@ -53,7 +53,7 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
   };
 }
 
-/** Returns the facts that are recorded with the end of an occurrence. Another program may have written a text without any. */
+/** Returns the facts that are recorded with the end of an occurrence. The text of another program may contain none. */
 function completionOf({ done, value }: LeaseRecord): Completion | undefined {
   if (!done || value === undefined) return undefined;
   try {

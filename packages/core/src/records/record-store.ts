@@ -23,7 +23,7 @@ export interface RecordStore {
   /** Lists the records whose names begin with `prefix`, by code point: unordered, none twice, perhaps without the last write. */
   list?(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord>;
 
-  /** Returns the term that a separate fence remembers, if any, in one request. Only a check asks. */
+  /** Returns the term that a separate fence remembers, if any, in one request. Only `check` calls it. */
   fenceTerm?(election: string, options: RecordRequestOptions): Promise<number | undefined>;
 
   /** Yields a wake-up at each change of the record's fence, where the service can push; see `watch` of `LeaseStore`. */
@@ -31,8 +31,8 @@ export interface RecordStore {
 }
 
 /**
- * A store whose clock may step returns {@link StoredRecord.nonceWallMs} with each age. A fleet asks for `list`, and for single
- * records that compare and swap.
+ * A store whose clock may step returns {@link StoredRecord.nonceWallMs} with each age. A fleet needs `list`, and compare-and-swap
+ * on single records.
  */
 export type RecordStoreCapabilities = Pick<
   LeaseStoreCapabilities,
@@ -42,13 +42,13 @@ export type RecordStoreCapabilities = Pick<
 export interface RecordRequestOptions {
   /** Aborts when the engine no longer waits for the reply. */
   readonly signal: AbortSignal;
-  /** The time after which `signal` aborts, in milliseconds. For a store that has to fit several requests into it. */
+  /** The time after which `signal` aborts, in milliseconds. For a store that has to fit several requests into that time. */
   readonly timeoutMs?: number | undefined;
 }
 
 export interface ListRecordsOptions {
   readonly pageSize: number;
-  /** Sends one request of the list, one at a time, within its time. The records yielded next are of this request. */
+  /** Sends one request of the list within its time limit, never two at once. The records yielded next are of this request. */
   readonly request: <T>(send: (options: RecordRequestOptions) => Promise<T>) => Promise<T>;
 }
 
@@ -99,9 +99,9 @@ export interface StoredRecord {
   readonly nonceWallMs?: number | undefined;
   /** How long this process has known the nonce, if an earlier answer could not show it. Observed expiry counts from then. */
   readonly nonceKnownForMs?: number | undefined;
-  /** The service has a clock, but the writer of the nonce did not know its time. A candidate has to restart the age. */
+  /** The service has a clock, but the writer of the nonce did not know the service's time. A candidate has to restart the age. */
   readonly ageUnknown?: true | undefined;
-  /** The term that the fence remembers of a record that is gone. `data` is ignored. A write on `version` makes a record. */
+  /** The term that the fence remembers of a record that is gone. `data` is ignored. A write on `version` creates a record. */
   readonly lostTerm?: number | undefined;
 }
 
@@ -136,7 +136,7 @@ export interface LeaseRecord {
 /** It rises with each addition that an older version must not overlook, such as `bars`. */
 export const RECORD_SCHEMA = 3;
 
-/** The schema of a record in a member of a quorum. It rises by its own numbers. */
+/** The schema of a record in a member of a quorum. It is counted apart from {@link RECORD_SCHEMA}. */
 export const QUORUM_SCHEMA = 4;
 
 type Check = (field: unknown) => boolean;

@@ -1,13 +1,13 @@
 import { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from "../time/interval.ts";
 
-/** The uncertainty of the phase, in milliseconds, up to which a standby polls just after it. */
+/** Once the phase is known to this many milliseconds, a standby polls just after it. */
 const SHARP_MS = 20;
 /** The time from the latest expected renewal to the poll for it, in milliseconds. */
 const SETTLE_MS = 10;
 /** The waits before the two quick extra polls for an expected renewal that is missing, in milliseconds. */
 const EXTRA_POLLS_MS: readonly number[] = [40, 120];
 
-/** The instants at which a holder renews, as a standby learns them from polls. They aim polls; no decision rests on them. */
+/** The instants at which a holder renews, as a standby learns them from polls. They time polls; no decision needs them. */
 export class RenewalPhase {
   readonly #intervalMs: number;
   #last: Interval | undefined;

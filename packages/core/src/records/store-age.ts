@@ -33,7 +33,7 @@ export class StoreAge {
   #confirmed: boolean;
   /** The writer's wall clock at the instant from which the store counts the age. */
   #wallMs: number | undefined;
-  /** The greatest age that any clock allows, where a clock may have been set, or the writer did not know it. */
+  /** The greatest age that any clock shows. Present if a clock may have been changed, or if the writer did not know the time. */
   #saidMs: number | undefined;
 
   constructor(clock: Clock, trust: StoreClock | undefined) {
@@ -50,7 +50,7 @@ export class StoreAge {
     if (trust.mayStep && reading.nonceWallMs !== undefined) {
       this.#wallMs = reading.nonceWallMs;
       const wallAgeMs = inAt.wallMs - reading.nonceWallMs;
-      // A time in the future shows no age: it may be any.
+      // A write time in the future shows no age: the age may be any.
       const mayBeMs = wallAgeMs < -trust.toleranceMs ? Infinity : wallAgeMs;
       this.#saidMs = Math.max(wallAgeMs, reading.nonceAgeMs?.[0] ?? mayBeMs);
     }
@@ -88,7 +88,7 @@ export class StoreAge {
     return this.boundsMs === undefined && this.#saidMs !== undefined && this.#saidMs >= waitMs;
   }
 
-  /** Doubts an age above that by the wall clocks. A smaller one is believed: a write that took long is younger. */
+  /** Doubts an age that exceeds the wall clocks' age. Trusts a smaller one, because a slow write arrives after its send. */
   #askWallClocks(measured: Measured, nonceWallMs: number | undefined, { toleranceMs }: StoreClock): Measured | undefined {
     if (nonceWallMs === undefined) return undefined;
     const mostMs = measured.inAt.wallMs - nonceWallMs;

@@ -2,7 +2,7 @@ import type { PastTerm } from "../store/lease-snapshot.ts";
 import { isTime, transferTarget } from "./bars.ts";
 import type { LeaseRecord } from "./record-store.ts";
 
-/** A record keeps at most so many terms, the present one included. */
+/** A record keeps at most this many terms, the present one included. */
 const MOST_TERMS = 5;
 /** The longest text, in bytes. A DynamoDB item of usual size then stays below 1 KB, for which a write costs one unit. */
 const MOST_BYTES = 400;
@@ -13,7 +13,7 @@ type Entry = readonly [term: number, candidateId: string, sinceMs: number, end?:
 /** The last term of an election, as its record shows it. */
 export interface TermRecord
   extends Pick<LeaseRecord, "term" | "termId" | "history">, Partial<Pick<LeaseRecord, "bars" | "broken">> {
-  /** How the term ended, of a store whose record does not show it. */
+  /** How the term ended, if the store's record does not show it. */
   readonly end?: PastTerm["end"];
 }
 
@@ -29,7 +29,7 @@ export function endTerm(record: TermRecord, wallMs: number): string | undefined 
   return entries.length > 0 ? textOf(ended(record, Math.round(wallMs))) : undefined;
 }
 
-/** Returns a record whose lease has expired with the end of its term. Later orders change that end no more. */
+/** Returns an expired record, with the end of its term in the history. Later orders no longer change that end. */
 export function closeExpired<T extends TermRecord>(record: T): T {
   return record.history === undefined ? record : { ...record, history: textOf(ended(record)) };
 }
@@ -47,7 +47,7 @@ export function historyOf(record: TermRecord): readonly PastTerm[] {
   }));
 }
 
-/** Returns the entries with an end of the last one. A version that keeps no history may have led since; then its end is unknown. */
+/** Returns the entries, with an end for the last one. This end is unknown if a version without history has led since. */
 function ended(record: TermRecord, untilMs?: number): readonly Entry[] {
   return entriesOf(record).map((entry) => {
     const [term, candidateId, sinceMs, end] = entry;

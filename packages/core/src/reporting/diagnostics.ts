@@ -42,7 +42,7 @@ export function publisher(name: string): (make: () => object) => void {
   };
 }
 
-/** Calls `listener` with each message of a channel from now on. Returns a function that ends that. */
+/** Calls `listener` with each message of a channel from now on. Returns a function that removes the listener. */
 export function listen(name: string, listener: (message: never) => void): () => void {
   const onMessage = (message: unknown): void => listener(message as never);
   subscribe(name, onMessage);

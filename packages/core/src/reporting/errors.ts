@@ -33,7 +33,7 @@ const BRAND = Symbol.for("leasehold.error");
 /** The page with a row for each code. */
 const HELP = "https://github.com/leasehold/leasehold/blob/main/site/pages/errors.md";
 
-/** Reports whether a store says that a failed request may have been carried out. A foreign error says nothing of that. */
+/** Reports whether a store says that a failed request may have been carried out. False for a foreign error, which cannot say. */
 export function mayHaveBeenApplied(error: unknown): boolean {
   return (error as Partial<StoreError> | undefined)?.mayHaveBeenApplied === true;
 }
@@ -88,7 +88,7 @@ export class ConfigurationError extends LeaseholdError {
   }
 }
 
-/** Reports whether the caller's options or its store can never work. */
+/** Reports whether an error means that the caller's options or store can never work. */
 export function isMisuse(error: unknown): boolean {
   return isLeaseholdError(error, "CONFIGURATION") || isLeaseholdError(error, "UNSUPPORTED");
 }
@@ -227,9 +227,7 @@ export class FencedError extends LeaseholdError {
           : currentTerm === term
             ? ": that leadership has ended."
             : `: it belongs to term ${currentTerm}.`) +
-        (cause === undefined
-          ? " Nothing was written."
-          : " An earlier try got no reply; whether that was written before is not known."),
+        (cause === undefined ? " Nothing was written." : " An earlier try got no reply; it is unknown whether that try wrote."),
       { election, cause },
     );
     this.term = term;

@@ -4,12 +4,12 @@ export const FLEET_CHANNEL = "leasehold:fleet";
 /** A whole fleet, as its coordinator knows it. */
 export interface FleetTotals {
   readonly members: number;
-  /** The shards that members have, and are not asked to leave. */
+  /** The shards that members hold and are not asked to give up. */
   readonly held: number;
   readonly leaving: number;
   /** The shards that no member has. */
   readonly free: number;
-  /** The shards of the member that has most, less those of the member that has least. */
+  /** The most shards of one member, minus the fewest shards of one member. */
   readonly imbalance: number;
   readonly planBytes: number;
 }
@@ -29,6 +29,6 @@ export interface PublishedFleetEvent {
   readonly name: string;
   /** The number of shards that move; 1 for any other event. */
   readonly count: number;
-  /** Always the same reference. It is weak, so that a listener keeps no member alive. */
+  /** The same object in each message of one member. It is weak, so that a listener keeps no member alive. */
   readonly member: WeakRef<FleetHandle>;
 }

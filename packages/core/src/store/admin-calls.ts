@@ -3,7 +3,7 @@ import type { LeaseSnapshot } from "./lease-snapshot.ts";
 // The options and outcomes of an administrator's calls; see `LeaseStore`.
 
 export interface AdminCallOptions {
-  /** The longest that each of its requests may take, in milliseconds. @defaultValue 5_000 */
+  /** The longest time for each request of the call, in milliseconds. @defaultValue 5_000 */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface PauseOptions extends AdminCallOptions {
 export interface PauseOutcome {
   readonly isNew: boolean;
   readonly reason: string;
-  /** By the wall clock of its administrator, in milliseconds since the Unix epoch. */
+  /** By the wall clock of the process that paused, in milliseconds since the Unix epoch. */
   readonly sinceMs?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface RepairOptions extends AdminCallOptions {
    * @defaultValue that of the record as this process has observed it, else 60,000
    */
   readonly leaseDurationMs?: number | undefined;
-  /** Why, for people. Readers see it as `endingReason` until the next candidate acquires. @defaultValue none */
+  /** The reason, for people. Readers see it as `endingReason` until the next candidate acquires. @defaultValue none */
   readonly reason?: string | undefined;
 }
 

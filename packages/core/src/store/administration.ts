@@ -9,7 +9,7 @@ import { checkName, checkReason, checkTerm } from "./names.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS, duration } from "./lease-limits.ts";
 
 const DEFAULT_TRANSFER_TIMEOUT_MS = 30_000;
-/** A named candidate that never comes must not stop an election for longer. */
+/** A named candidate that never acquires must not block an election for longer. */
 const MAX_TRANSFER_TIMEOUT_MS = 600_000;
 const TRIES = 4;
 /** The wait between two reads of a transfer, and after a failed request of an order. */
@@ -26,7 +26,7 @@ export interface OrderLimits extends RequestLimits {
 
 export interface ElectionState {
   readonly snapshot: LeaseSnapshot;
-  /** The snapshot as it would be without the pause, if there is one. A break is judged by it, because it leaves the pause. */
+  /** The snapshot as it would be without the pause, if there is one. It decides about a break, which lifts no pause. */
   readonly beneathPause?: LeaseSnapshot | undefined;
   /** The candidate that leads, or led last. */
   readonly lastHolder: string | undefined;
@@ -110,11 +110,11 @@ export class Administration {
           if (isOver && state && !(await isConfirmed(state))) continue;
           return { carriedOut: isOver, term: term ?? 0, current };
         }
-        // An earlier try met another write. This read shows what that write has left, so the conflict is over.
+        // An earlier try met another write. This read shows the result of that write, so the conflict is over.
         if (!isUnknown(unanswered)) unanswered = undefined;
         isSent = true;
         if (await state.carryOut(order)) return { carriedOut: true, term, current };
-        // The network may also have delivered our write twice: this is then the reply to the second one. Only a read shows it.
+        // The network may have delivered our write twice, and this may be the reply to the second copy. Only a read can tell.
         unanswered ??= conflict(this.#store.name, election, order.kind);
       } catch (error) {
         if (isSent && isUnknown(error)) unanswered = error;
@@ -166,7 +166,7 @@ export class Administration {
   }
 }
 
-/** Reports whether the result of a read is final. Where a failover may undo it, it is written again first. */
+/** Reports whether the result of a read is final. If a failover may undo the record, writes it again first. */
 async function isConfirmed(state: ElectionState): Promise<boolean> {
   return (await state.confirm?.()) ?? true;
 }
@@ -187,6 +187,6 @@ function remainsMs({ leaseDurationMs = 0, bar }: Partial<LeaseSnapshot> = {}): n
 function transferTimeout(timeoutMs: number): number {
   if (duration("transferTimeoutMs", timeoutMs) <= MAX_TRANSFER_TIMEOUT_MS) return timeoutMs;
   throw new ConfigurationError(
-    `transferTimeoutMs is ${timeoutMs}; it may be ${MAX_TRANSFER_TIMEOUT_MS} (ten minutes) at most, since nobody else may acquire for so long.`,
+    `transferTimeoutMs is ${timeoutMs}; it may be ${MAX_TRANSFER_TIMEOUT_MS} (ten minutes) at most, because nobody else may acquire during that time.`,
   );
 }

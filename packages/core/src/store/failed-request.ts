@@ -31,7 +31,7 @@ export function requestFailed(request: RequestLabel, { code, text, notApplied, .
   return new StoreError(code, message, { ...label, ...details, mayHaveBeenApplied: writes && !notApplied });
 }
 
-/** Returns the error of a write that has met another one at each try. It was not carried out. */
+/** Returns the error of a write that met another write at each try, and was not carried out. */
 export function conflict(store: string, election: string, operation: string): StoreError {
   const message = `${store}: others kept writing the record of '${election}' during '${operation}'.`;
   return new StoreError("STORE_CONFLICT", message, { store, operation, election, mayHaveBeenApplied: false });

@@ -53,7 +53,7 @@ function isJson(value: unknown): boolean {
     return value === null || typeof value === "string" || typeof value === "boolean";
   if (Array.isArray(value)) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
-  // A plain object may come from another realm. Its prototype is the one without a prototype.
+  // A plain object may come from another realm. So test that its prototype has no prototype itself.
   return prototype === null || (Object.getPrototypeOf(prototype) === null && !("toJSON" in value));
 }
 

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../reporting/errors.ts";
 import { MAX_TIMER_MS } from "../time/clock.ts";
 import type { LeaseStoreCapabilities, StoreClock } from "./capabilities.ts";
 
-/** The part of the lease that a holder leaves unused. Rivals wait for all of it, so clock rates may differ by this. */
+/** The fraction of the lease that a holder leaves unused. Rivals wait for the whole lease, so clock rates may differ by this. */
 export const SAFETY_MARGIN = 0.1;
 /** The longest delay of Node's timers, about 24 days. */
 export const MAX_LEASE_MS: number = MAX_TIMER_MS;

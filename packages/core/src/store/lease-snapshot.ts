@@ -1,5 +1,5 @@
 /**
- * The reason why an occurrence was claimed, and is over without a run:
+ * The reason why a claimed occurrence is over without a run:
  * - `overlap`: another occurrence of the schedule ran, or waited already.
  * - `cancelled`: its task was aborted, because a later occurrence was due.
  * - `paused`: an administrator had paused the schedule's election.
@@ -37,7 +37,7 @@ export type Blocker =
   | { readonly kind: "done"; readonly completion?: Completion | undefined }
   | { readonly kind: "lease" }
   | { readonly kind: "hold"; readonly leftMs: number }
-  /** `sinceMs` is by the wall clock of its administrator, in milliseconds since the Unix epoch. */
+  /** `sinceMs` is by the wall clock of the process that paused, in milliseconds since the Unix epoch. */
   | { readonly kind: "pause"; readonly reason: string; readonly sinceMs?: number | undefined }
   | { readonly kind: "transfer"; readonly candidateId: string }
   | { readonly kind: "reservation"; readonly group: string };
@@ -63,7 +63,7 @@ export interface LeaseSnapshot {
   /** Bounds of the time since the last renewal, in milliseconds; the upper one may be Infinity. */
   readonly ageMs?: readonly [min: number, max: number] | undefined;
   readonly leaseDurationMs?: number | undefined;
-  /** No process without memory can know the age. An attempt to acquire fails, and makes the store restart it. */
+  /** No process without memory can know the age. An attempt to acquire fails, and makes the store restart the age. */
   readonly ageUnknown?: true | undefined;
   /** Absent where any candidate may try. */
   readonly bar?: Blocker | undefined;
@@ -72,7 +72,7 @@ export interface LeaseSnapshot {
   readonly history?: readonly PastTerm[] | undefined;
 }
 
-/** A term in the history of an election. Its times are of the wall clocks that wrote them, since the Unix epoch. For people. */
+/** A term in the history of an election. Each time is by the wall clock that wrote it, since the Unix epoch. For people. */
 export interface PastTerm {
   readonly term: number;
   readonly candidateId: string;
@@ -80,8 +80,8 @@ export interface PastTerm {
   /** Absent while the term lasts, and if its holder did not write the end. */
   readonly untilMs?: number | undefined;
   /**
-   * Why the term ended; absent while it lasts. `expired`: the holder did not renew it. `broken`: an administrator did it.
-   * `unknown`: no process has seen the end, or a version of Leasehold has led since that keeps no history.
+   * Why the term ended; absent while it lasts. `expired`: the holder did not renew it. `broken`: an administrator ended it.
+   * `unknown`: no process has seen the end, or a version of Leasehold without history has led since.
    */
   readonly end?: "released" | "transferred" | "broken" | "expired" | "unknown" | undefined;
 }
@@ -96,7 +96,7 @@ export interface Claims {
   readonly group?: string | undefined;
 }
 
-/** Of several blockers it returns the strictest; `undefined` if any candidate may try. */
+/** Returns the strictest of several blockers; `undefined` if any candidate may try. */
 export function blockerOf({ state, done, completion, pause, holdMs = 0, transferTo, group }: Claims): Blocker | undefined {
   if (done) return { kind: "done", ...(completion ? { completion } : {}) };
   if (pause) return pause;

@@ -41,10 +41,10 @@ export interface LeaseStore {
    */
   acquire(request: AcquireRequest): Promise<AcquireOutcome>;
 
-  /** Only where the store has a queue. Returns the place of one candidate in it, for one that waits for its turn. */
+  /** Returns a place in the store's queue for one candidate that waits for its turn. Only where the store has a queue. */
   join?(request: AcquireRequest, options: JoinOptions): Place;
 
-  /** One attempt to renew, by one request. Only if that one meets another write, it reads and renews again. */
+  /** One attempt to renew, by one request. Only if that request meets another write does the store read, and renew again. */
   renew(lease: Lease, limits: RequestLimits): Promise<RenewOutcome>;
 
   /** Changes the value that observers read for the leader, without changing the term. */
@@ -60,23 +60,24 @@ export interface LeaseStore {
   read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
 
   /**
-   * Lists the elections whose names begin with `prefix`, by code point and page by page: unordered, none twice, each as of its
-   * own read. One that changes meanwhile may be missing or old. Occurrences are not listed. For operators: it may need a
-   * permission of its own.
+   * Lists, page by page, the elections whose names begin with `prefix`, by code point. They are unordered, and each one comes
+   * once, as of its own read. An election that changes meanwhile may be missing or old. Occurrences are not listed. For
+   * operators: a list may need a permission of its own.
    * @throws {ConfigurationError} {UnsupportedError} at once, for bad input or without `capabilities.list`.
    * @throws {StoreError} while iterating, if a request fails. The signal's reason, once it aborts.
    */
   list(prefix?: string, options?: ListOptions): AsyncIterable<ListedElection>;
 
   /**
-   * Returns the time that a standby should wait before its next poll. Where the store cannot push, it is at most `retryPeriodMs`.
-   * The poll then comes just after the lease can be found renewed or expired. It is an aim, never a proof.
+   * Returns the time that a standby should wait before its next poll. Where the store cannot push, that time is at most
+   * `retryPeriodMs`. The poll then comes just after a renewal or an expiry can be observed. The time is an estimate, never a
+   * proof.
    */
   nextLookMs(election: string, retryPeriodMs: number): number;
 
   /**
    * Reaches the store, and proves the right to write by a write whose condition must fail. Changes nothing. It tests no separate
-   * fence, because a write to one would wait for the leader's transactions.
+   * fence, because a write to a fence would wait for the leader's transactions.
    * @throws {StoreError} if the read or the write fails.
    * @throws {ConfigurationError} if the store carries the write out all the same.
    */
@@ -103,7 +104,7 @@ export interface LeaseStore {
   ): Promise<void>;
 
   /**
-   * Yields wake-ups without data, only where `capabilities.watch` is `push`. The first one comes once the watch stands. Then each
+   * Yields wake-ups without data, only where `capabilities.watch` is `push`. The first one comes once the watch works. Then each
    * acquisition, release and break makes one. A wake-up may be merged, come late, be lost, or come without a cause. So a caller
    * goes on polling. Ends when the signal aborts.
    */
@@ -114,15 +115,15 @@ export interface LeaseStore {
 
   /**
    * Forces a re-election. Renewal is closed at once. Unless the break is `immediate`, no candidate may acquire before the rest of
-   * the old lease has passed, so that two leaders are never valid. It also removes a transfer, a hold and a reservation, but no
-   * pause. It raises no term. A lost reply is resolved by reading, and never causes a break of the successor.
+   * the old lease has passed, so that two leaders are never valid. A break also removes a transfer, a hold and a reservation, but
+   * no pause. It does not raise the term. A lost reply is resolved by reading, and never causes a break of the successor.
    * @throws {StoreError} if it stays unknown whether the term is broken; the message says how to try again.
    */
   break(election: string, options: BreakOptions): Promise<BreakOutcome>;
 
   /**
    * Asks the present leader to drain, and transfers the leadership to one candidate. Settles when the outcome is known. Waits
-   * failures out while the transfer may be under way. It replaces a reservation.
+   * failures out while the transfer may be under way. A transfer replaces a reservation.
    * @throws {UnsupportedError} where `capabilities.transfer` is undefined.
    * @throws {PausedError} while the election is paused.
    */
@@ -168,7 +169,7 @@ export interface OccurrenceStore extends LeaseStore {
 export type Expiry = "observed" | "store-clock";
 
 export interface RequestLimits {
-  /** In milliseconds: a whole renewal, publication or release (see `shareLimits`), or each request of another call. */
+  /** The limit in milliseconds: of a whole renewal, publication or release (see `shareLimits`), or of each other request. */
   readonly timeoutMs: number;
 }
 
@@ -187,8 +188,8 @@ export interface AcquireRequest extends RequestLimits {
 }
 
 /**
- * Keeps an election without a leader to the candidates of one group. The time counts by the store's clock from the last
- * acquisition of that group, or from its renewals and releases where those change the record.
+ * While an election has no leader, only the candidates of one group may acquire. The time counts by the store's clock from the
+ * last acquisition of that group, or from its renewals and releases where those change the record.
  */
 export interface Reservation {
   readonly group: string;
@@ -218,7 +219,7 @@ export interface Lease {
   /** Random, one per acquisition. */
   readonly termId: string;
   readonly leaseDurationMs: number;
-  /** Before the winning request was sent. The holder counts its lease from it. */
+  /** The instant before the winning request was sent. The holder counts its lease from that instant. */
   readonly grantedAt: Instant;
 }
 
@@ -232,7 +233,7 @@ export type AcquireOutcome =
 export type RenewOutcome =
   | {
       readonly held: true;
-      /** Before the request that extended the lease was sent; absent where the call did not extend it. */
+      /** The instant before the request that extended the lease was sent; absent where the call did not extend it. */
       readonly extendedAt?: Instant | undefined;
       /** Set when an administrator asks for a transfer to this candidate: drain, then release. */
       readonly transferTo?: string | undefined;
@@ -240,7 +241,7 @@ export type RenewOutcome =
   | {
       readonly held: false;
       readonly reason: Extract<LossReason, "taken" | "broken" | "missing">;
-      /** True where standbys still wait until the lease runs out, which the holder can use to drain. */
+      /** True where standbys still wait until the lease runs out. The holder can use that time to drain. */
       readonly barredUntilExpiry: boolean;
       /** For people: the candidate that took the lease, or the reason of the break. */
       readonly explanation: string;
@@ -267,8 +268,8 @@ export interface CheckOptions {
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
-   * False: settings that may lose leases reject nothing, and no request asks for `fenceTerm`. Electors ask so, and warn of what
-   * {@link LeaseStore.inspect} returns. @defaultValue true
+   * False: the check does not reject settings that may lose leases, and does not read `fenceTerm`. Electors pass false, and log
+   * the warnings of {@link LeaseStore.inspect}. @defaultValue true
    */
   readonly settings?: boolean | undefined;
 }

@@ -9,7 +9,7 @@ import { checkCallOptions, checkSignal } from "./options.ts";
 export type ListedElection = LeaseSnapshot | { readonly election: string; readonly state: "foreign"; readonly problem: string };
 
 export interface ListOptions extends AdminCallOptions {
-  /** Ends the list: the next entry is its reason, thrown. */
+  /** Its abort ends the list: in place of the next entry, the iteration throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 

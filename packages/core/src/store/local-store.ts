@@ -41,8 +41,8 @@ export class LocalStoreWarnings extends StoreWarnings {
 }
 
 /**
- * Returns the warning that a store reaches no other instance, if this process seems to be one of several. It seems so in a
- * container, or with NODE_ENV=production on a host that is named like a pod. Tests get none.
+ * Returns the warning that a store reaches no other instance, if this process seems to be one of several. It seems to be one in a
+ * container, or with NODE_ENV=production on a host that is named like a pod. Tests get no warning.
  */
 export function localStoreWarning(
   subject: string,

@@ -23,13 +23,13 @@ export function checkName(
 
 /**
  * Returns a name in which all characters but letters, digits, `-` and `_` are percent-encoded as UTF-8. The result is never a
- * path, and differs for any two names. The result of a name's beginning is the beginning of the name's result.
+ * path, and differs for any two names. If one name begins with another, the same holds for their results.
  */
 export function encodeName(name: string): string {
   return encodeURIComponent(name).replace(/[.!~*'()]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Returns the name of which {@link encodeName} returns this text; `undefined` for any other text. */
+/** Returns the name whose {@link encodeName} is this text; `undefined` if there is none. */
 export function decodeName(encoded: string): string | undefined {
   try {
     const name = decodeURIComponent(encoded);
@@ -61,7 +61,7 @@ export function checkReason(reason: unknown, advice: string): asserts reason is 
 
 export function checkReservation({ group, durationMs }: { readonly group: unknown; readonly durationMs: unknown }): void {
   checkName("group", group);
-  // It may be months: no timer waits for it.
+  // The duration may be months, because no timer waits for it.
   if (typeof durationMs === "number" && Number.isFinite(durationMs) && durationMs >= 1) return;
   throw new ConfigurationError(`reservation.durationMs is ${String(durationMs)}; it must be a number of milliseconds from 1.`);
 }

@@ -6,7 +6,7 @@ import { ConfigurationError } from "../reporting/errors.ts";
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
 type WordOf<Line extends string> = Line extends `${infer First} ${infer Rest}` ? First | WordOf<Rest> : Line;
-/** Any type if the words are the names, else what is wrong. No text has that type. */
+/** `unknown` if the words are exactly the names. Otherwise a type that no text has, and that shows the difference. */
 type Exact<Names, Words> = [Exclude<Names, Words>, Exclude<Words, Names>] extends [never, never]
   ? unknown
   : { readonly missing: Exclude<Names, Words>; readonly unknown: Exclude<Words, Names> };
@@ -70,7 +70,7 @@ function areAlike(one: string, other: string): boolean {
   ].some(Boolean);
 }
 
-/** Returns the one clock of a store and its users. By another, a lease might never seem to end. @throws {ConfigurationError} */
+/** Returns the one clock of a store and its users. With two clocks, a lease might seem endless. @throws {ConfigurationError} */
 export function sharedClock(store: LeaseStore, given: Clock | undefined): Clock {
   if (given && store.clock && given !== store.clock) {
     throw new ConfigurationError(

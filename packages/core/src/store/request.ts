@@ -20,7 +20,7 @@ export interface RequestOptions extends RequestLabel {
 export async function sendRequest<T>(options: RequestOptions, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, signal } = options;
   signal?.throwIfAborted();
-  // Earlier requests of the same call may have used up its time. This one is then not sent.
+  // Earlier requests of the same call may have used up its time. This request is then not sent.
   if (options.timeoutMs <= 0) throw timedOut({ ...options, writes: false });
   const sentMs = clock.monotonicMs();
   const abandon = new AbortController();

@@ -6,19 +6,20 @@ export interface WatchCallbacks {
 }
 
 export interface JoinedWatch {
-  /** Resolves once every later change is certain to be noticed. @throws what prevents that. */
+  /** Resolves once every later change is certain to be noticed. @throws the error that prevents that. */
   readonly listening: Promise<void>;
   readonly leave: () => void;
 }
 
 /**
- * Yields a wake-up once the connection listens, and at each change until the signal aborts. Changes meanwhile make one more.
- * @throws what ends the listening.
+ * Yields a wake-up once the connection listens, and at each change until the signal aborts. Changes between two wake-ups make one
+ * wake-up.
+ * @throws the error that ends the listening.
  */
 export async function* wakeUps(join: (callbacks: WatchCallbacks) => JoinedWatch, signal: AbortSignal): AsyncGenerator<void> {
   let wake = Promise.withResolvers<void>();
   const changed = (): void => wake.resolve();
-  // Stored, because the failure may come while the loop handles a wake-up.
+  // Stored, because the failure may come while the caller handles a wake-up.
   let failure: Error | undefined;
   const failed = (error: Error): void => {
     failure = error;

@@ -34,7 +34,7 @@ export function promptNetwork(latencyMs = 1): Network {
   return () => passage;
 }
 
-/** Carries a request to a service, which acts in any case, and the answer back. It waits while the process is paused. */
+/** Carries a request to a service, and the answer back. While the process is paused, the service acts and the answer waits. */
 export function carry<T>(world: VirtualClock, process: ProcessClock, passage: Passage, serve: () => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const answer = (): (() => void) => {

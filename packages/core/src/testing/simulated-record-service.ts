@@ -69,7 +69,7 @@ interface Watcher {
 
 /**
  * A service that compares and swaps one record per election, in virtual time. Each process reaches it by its own {@link connect |
- * connection}, whose network can lose, delay or repeat. Wrap a connection in a `RecordLeaseStore`.
+ * connection}, whose network can lose, delay or repeat requests. Wrap a connection in a `RecordLeaseStore`.
  */
 export class SimulatedRecordService {
   readonly #world: VirtualClock;

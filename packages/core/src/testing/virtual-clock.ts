@@ -10,7 +10,7 @@ interface Pending {
   state: "waiting" | "cancelled" | "done";
 }
 
-/** A clock that moves only on command. Timers run in order, and what one starts runs before the next. */
+/** A clock that moves only on command. Timers run in order. Everything that one timer starts runs before the next timer. */
 export class VirtualClock implements Clock {
   readonly #random: SeededRandom;
   /** A binary heap with the earliest timer first. A cancelled timer stays until it comes up. */

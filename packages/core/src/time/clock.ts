@@ -68,7 +68,7 @@ export function elapsedMs(now: Instant, since: Instant): number {
   return Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
 }
 
-/** Calls `listener` with the signal's reason once the signal aborts, and not if it has aborted before. Returns a function that ends that. */
+/** Calls `listener` with the reason when the signal aborts, unless it has aborted already. Returns a function that stops this. */
 export function onAbort(signal: AbortSignal | undefined, listener: (reason: Error) => void): () => void {
   const heard = (): void => listener(signal?.reason as Error);
   signal?.addEventListener("abort", heard, { once: true });

@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 
 /** The time for which an entry is kept after it was last read, in milliseconds. */
 const KEPT_MS = 3_600_000;
-/** The number of entries that each new entry makes the map check. Two, so that the checks go round faster than the map grows. */
+/** For each new entry, the map checks this many old entries. With two, the map checks faster than it grows. */
 const CHECKS = 2;
 
 interface Entry<Value> {
@@ -40,7 +40,7 @@ export class ExpiringMap<Value> {
     this.#entries.delete(key);
   }
 
-  /** Keeps an entry for at least this much longer, for a caller that returns only then. */
+  /** Keeps an entry for at least this much longer, for a caller that reads it again only then. */
   keep(key: string, forMs: number): void {
     const entry = this.#entries.get(key);
     if (entry) this.#keep(entry, forMs);

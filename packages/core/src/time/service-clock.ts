@@ -1,13 +1,13 @@
 import { AIM_DRIFT, intersect, middle, shift, widen, width, type Interval } from "./interval.ts";
 
-/** A date in an HTTP header names a second, and the service's clock was anywhere in it. */
+/** A date in an HTTP header names a whole second. The service's clock was somewhere in that second. */
 export const DATE_GRAIN_MS = 1_000;
 /** The largest difference that is assumed between the clocks of a service's own machines. */
 const SKEW_MS = 1_000;
 /** The largest error of an age that is the difference of two dates. One machine dates the reply, another one the object. */
 export const AGE_UNCERTAINTY_MS: number = DATE_GRAIN_MS + SKEW_MS;
 
-/** Returns bounds of an age that is a reply's date minus its object's; `undefined` if the dates are missing or contradictory. */
+/** Returns bounds of an age: a reply's date minus the object's date. `undefined` if the dates are missing or contradictory. */
 export function boundsOfAge(ageMs: number): readonly [min: number, max: number] | undefined {
   if (!(ageMs >= -AGE_UNCERTAINTY_MS)) return undefined;
   return [Math.max(ageMs - AGE_UNCERTAINTY_MS, 0), ageMs + AGE_UNCERTAINTY_MS];
@@ -15,8 +15,8 @@ export function boundsOfAge(ageMs: number): readonly [min: number, max: number] 
 
 /**
  * A service's own clock, by the `Date` headers of replies: an interval for its difference to the monotonic clock. Each reply
- * narrows it, and drift widens it. A contradiction starts it anew. It aims requests and proves nothing: it allows only for the
- * drift of real clocks.
+ * narrows the interval, and drift widens it. A contradictory reply replaces it. This estimate only times requests, and proves
+ * nothing: it assumes the drift of real clocks.
  */
 export class ServiceClock {
   /** Service time minus monotonic time. */
@@ -49,7 +49,7 @@ export class ServiceClock {
     return offset && { lo: service.lo - offset.hi, hi: service.hi - offset.lo };
   }
 
-  /** Returns the first instant from `fromMs` at which a request would halve the uncertainty: the service's second turns. */
+  /** Returns the first instant from `fromMs` at which a request would halve the uncertainty: the service's next whole second. */
   sharpeningMs(fromMs: number): number {
     const offset = this.#offset ?? { lo: 0, hi: 0 };
     const intoSecond = (((fromMs + middle(offset)) % DATE_GRAIN_MS) + DATE_GRAIN_MS) % DATE_GRAIN_MS;
