@@ -14,8 +14,8 @@ export class AlreadyClaimedError extends LeaseholdError {
   constructor(election: string, delivery: string, leader: Leader) {
     super(
       "ALREADY_CLAIMED",
-      `'${election}' is held by an earlier delivery of this same request ('${leader.candidateId}', term ${leader.term}), which works still, or died before its lease has run out. ` +
-        "Deliver it again: after the lease it is taken over. If this is your platform's last try, let it retry for longer than leaseDurationMs.",
+      `'${election}' is held by an earlier delivery of this same request ('${leader.candidateId}', term ${leader.term}), which is still running, or died without a release. ` +
+        "Deliver the request again: once the lease has run out, another delivery takes over. If this is your platform's last try, let it retry for longer than leaseDurationMs.",
       { election },
     );
     this.leader = leader;

@@ -69,15 +69,13 @@ export function onlyAsLeader<Store extends LeaseStore, Result, Standby = NotElec
   return (trigger, context) => gated(trigger, context);
 }
 
-/**
- * @throws {ConfigurationError} for an invocation before its time, as `runOnStartup` makes them. It would do a future occurrence.
- */
+/** @throws {ConfigurationError} for an invocation before its time, as `runOnStartup` causes. It would do a future occurrence. */
 function scheduledOccurrence(clock: Clock, trigger: unknown, { functionName }: InvocationContext): Occurrence {
   const { scheduleStatus } = (trigger ?? {}) as Partial<Timer>;
   const scheduledMs = scheduledMsOf(scheduleStatus?.next, "The timer's scheduleStatus.next", PASS_OCCURRENCE);
   if (scheduledMs <= clock.wallMs() + EARLY_MS) return { name: functionName, scheduledMs };
   throw new ConfigurationError(
-    `The timer's scheduleStatus.next is ${scheduleStatus?.next}, which is yet to come: this invocation is none of the schedule's. Leave runOnStartup off, or pass 'occurrence'.`,
+    `The timer's scheduleStatus.next is ${scheduleStatus?.next}, which is in the future: the schedule did not start this invocation. Leave runOnStartup off, or pass 'occurrence'.`,
   );
 }
 

@@ -1,11 +1,11 @@
 import { ConfigurationError, type LoggerOption } from "@leasehold/core";
 import { Journal } from "@leasehold/core/provider";
 
-/** A source of events that is not known to be a schedule. It takes a return of the handler for "processed". */
+/** A source of events that is not known to be a schedule. The source treats a return of the handler as "processed". */
 export interface DeliverySource {
   /** The name of the source, for instance `Amazon SQS`, or `an event of 'acme.orders'`. */
   readonly name: string;
-  /** The ways to make the source deliver again, as a verb: `throws`. */
+  /** The act of a handler that makes the source deliver again, as a verb: `throws`. */
   readonly advice: string;
   /**
    * True for a queue: it keeps a message until a delivery returns, and then deletes it for every delivery. False for a source
@@ -20,8 +20,8 @@ export interface DeliverySource {
  * Refuses an event that is not known to be a tick of a schedule, unless `onStandby` says what a standby returns. A tick may be
  * skipped, because another invocation does the same work. Any other event would be lost with the delivery that skips it.
  *
- * The gate `oncePerTick` takes pushed events. It skips such a delivery only if another delivery of the occurrence has done it or
- * holds it.
+ * The gate `oncePerTick` takes pushed events. It skips such a delivery only if another delivery has done the occurrence or holds
+ * it.
  * @throws {ConfigurationError} before any request to the store.
  */
 export function refuseUnscheduled(
@@ -31,7 +31,7 @@ export function refuseUnscheduled(
 ): void {
   if (!source || onStandby !== undefined || (gate === "oncePerTick" && !source.isQueue)) return;
   const { name, advice, isQueue } = source;
-  const cause = `This was delivered by ${name}, which takes a return for "processed": a delivery that does not lead would lose it.`;
+  const cause = `This was delivered by ${name}, which treats a return as "processed": a delivery that does not lead would lose it.`;
   const advised = isQueue
     ? `Pass 'onStandby', which ${advice} if its reason is 'claimed', 'held-back' or 'unavailable'.`
     : `Pass 'onStandby', which ${advice}, or returns if such events may be skipped. Or use the gate 'oncePerTick', with an 'occurrence' for each event.`;

@@ -189,8 +189,8 @@ class GatedHandler<Args extends readonly unknown[], Store extends LeaseStore, Re
     const store = occurrencesFor(options, invocation.election);
     const latest = claim.caughtUp ? undefined : latestBegin(claim.scheduledMs, options, store);
     const lease = { store, election: occurrenceId(claim, PASS_OCCURRENCE), latest };
-    // The delivered occurrence is tried again while nobody holds it, because otherwise no process might do it. A missed
-    // occurrence is tried once.
+    // Try the delivered occurrence again while nobody holds it, because otherwise no process might do it. Try a missed occurrence
+    // once.
     const [waitEndMs, openEndMs] = claim.caughtUp ? [0, 0] : [invocation.waitEndMs, invocation.endMs];
     const waits = { lease, waitEndMs, openEndMs, mayBeHeldBack: false };
     const outcome = await this.#claim<OccurrenceStore, Settled<Result>>(invocation, waits, async (leadership) => {

@@ -75,8 +75,8 @@ function deliveryName<Args extends readonly unknown[]>(
 }
 
 /**
- * Returns a label that any store accepts, because the text may come from a request. Keeps the end of a long text, which differs
- * from others'.
+ * Returns a label that any store accepts, because the text may come from a request. Keeps the end of a long text, because ends
+ * differ more than beginnings.
  */
 function label(text: string | undefined): string | undefined {
   return text?.replace(/[^\x20-\x7e]/g, "?").slice(-MAX_NAME_BYTES);

@@ -17,7 +17,8 @@ export interface LeadOptions<Store extends LeaseStore> {
   /** Until this time the delivery tries again while nobody is known to hold the lease and nothing blocks this candidate. */
   readonly openEndMs: number;
   /**
-   * True if a block, such as a minimum hold, is an answer once `waitEndMs` is over. False if it is tried again until `openEndMs`.
+   * True if a block, such as a minimum hold, ends the tries once `waitEndMs` is over. False if the delivery tries until
+   * `openEndMs`.
    */
   readonly mayBeHeldBack: boolean;
   /** The name of the request. */
@@ -28,7 +29,7 @@ export interface LeadOptions<Store extends LeaseStore> {
 /**
  * Leads, at once or after a wait for the lease.
  * @throws {AlreadyClaimedError} if an earlier delivery of the same request still holds the lease. The platform then delivers
- * again, because otherwise no process would ask for it if that delivery has died.
+ *   again, because otherwise the work would be lost if that delivery has died.
  * @throws {LeadershipEndedError} if the time of the invocation is over while nobody is known to hold the lease.
  */
 export async function lead<T, Store extends LeaseStore>(
@@ -50,7 +51,12 @@ export async function lead<T, Store extends LeaseStore>(
       continue;
     }
     if (isOpen && openEndMs > 0)
-      throw new LeadershipEndedError(election, 0, "out-of-time", "nobody has it, and its time is over.");
+      throw new LeadershipEndedError(
+        election,
+        0,
+        "out-of-time",
+        "nobody holds the lease, and the time of this invocation is over.",
+      );
     if ("unavailable" in outcome || !outcome.leader) return outcome;
     const found = foundClaim(outcome.leader);
     const isOwn = delivery !== undefined && found.delivery === delivery;

@@ -78,10 +78,14 @@ export function checkGateOptions(options: AnyOptions, platformOptions: readonly 
   if (options.waitMs !== undefined) duration("waitMs", options.waitMs, 0);
   if (options.shutdownMarginMs !== undefined) duration("shutdownMarginMs", options.shutdownMarginMs, 0);
   if (options.onStandby !== undefined && typeof options.onStandby !== "function") {
-    throw new ConfigurationError("onStandby must be a function from { reason, leader } to what is returned.");
+    throw new ConfigurationError(
+      "onStandby must be a function: it takes { reason, leader }, and returns the result of the delivery.",
+    );
   }
   if (options.delivery !== undefined && typeof options.delivery !== "function") {
-    throw new ConfigurationError("delivery must be a function from the handler's arguments to what names the request.");
+    throw new ConfigurationError(
+      "delivery must be a function: it takes the handler's arguments, and returns the name of the request.",
+    );
   }
   if (options.signal !== undefined && !(options.signal instanceof AbortSignal)) {
     throw new ConfigurationError("signal is not an AbortSignal.", { election: named });
@@ -141,7 +145,7 @@ function checkElector(options: AnyOptions): void {
   });
 }
 
-/** Refuses options that the elector of the schedule would refuse. Its store may take other leases than that of occurrences. */
+/** Refuses options that the schedule's elector would refuse. Elections may need other leases than occurrences. */
 function checkScheduleElector(options: OncePerTickOptions<never, LeaseStore, unknown>, election: string): void {
   const { store, logger, clock, shutdownMarginMs = 0 } = options;
   const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);

@@ -14,13 +14,13 @@ export interface GateOptions<Args extends readonly unknown[], Store extends Leas
   readonly election: string | ((...args: Args) => string);
   /**
    * Returns the result of a delivery that does not lead. It may throw, so that the platform delivers again. An event that is not
-   * known to be a tick of a schedule needs it, because its source takes a return for "processed".
+   * known to be a tick of a schedule needs it, because its source treats a return as "processed".
    * @defaultValue returns the {@link NotElected} itself
    */
   readonly onStandby?: ((standby: NotElected, ...args: Args) => Standby | Promise<Standby>) | undefined;
   /**
-   * The longest time for which a delivery waits for the lease. Then it runs, or is skipped. With 0 it is skipped at once if
-   * another leads. The wait uses the invocation's time: leave enough to work.
+   * The longest time for which a delivery waits for the lease. After that time the delivery is skipped. With 0 it is skipped at
+   * once if another invocation leads. The wait uses the invocation's time: leave enough to work.
    * @defaultValue 0
    */
   readonly waitMs?: number | undefined;
@@ -39,7 +39,7 @@ export interface GateOptions<Args extends readonly unknown[], Store extends Leas
   readonly onClaimed?: "throw" | "skip" | undefined;
   /**
    * Returns the name of the request: the same at each of its deliveries, different for every other request, 1 to 255 bytes.
-   * Others can read it in the store.
+   * Others can read the name in the store.
    * @defaultValue the platform's name for the request, if it has one. Without a name every claim counts as another request's
    */
   readonly delivery?: ((...args: Args) => string) | undefined;
@@ -55,8 +55,8 @@ export interface GateOptions<Args extends readonly unknown[], Store extends Leas
    */
   readonly leaseDurationMs?: number | undefined;
   /**
-   * For this time after the invocation began, no other invocation runs. It lasts even if this one ends sooner: a late twin is
-   * skipped. @defaultValue 0
+   * For this time after the invocation began, no other invocation runs. The hold lasts even if this invocation ends sooner: a
+   * late duplicate is skipped. @defaultValue 0
    */
   readonly minimumHoldMs?: number | undefined;
   /**
@@ -130,8 +130,9 @@ export interface OncePerTickOptions<Args extends readonly unknown[], Store exten
    */
   readonly keepResult?: boolean | undefined;
   /**
-   * The longest time from when the delivered occurrence was due until its handler begins, in milliseconds. After that the occurrence
-   * is missed: no invocation claims it. Each decides by its own wall clock. It does not limit `catchUp`. @defaultValue no limit
+   * The longest time from when the delivered occurrence was due until its handler begins, in milliseconds. After that time the
+   * occurrence is missed: no invocation claims it. Each invocation uses its own wall clock. This limit does not apply to
+   * `catchUp`. @defaultValue no limit
    */
   readonly startWithinMs?: number | undefined;
   /**
@@ -154,12 +155,12 @@ export type OnlyAsLeaderOptions<Args extends readonly unknown[], Store extends L
  * The reason why a delivery does not lead.
  * - `done`: its occurrence is done.
  * - `failed`: the last try of its occurrence has failed, and no invocation tries it again.
- * - `claimed`: another invocation works, or it has died and its lease has not expired.
- * - `held-back`: nobody works, but something blocks this invocation: a minimum hold, another group's reservation, a transfer.
+ * - `claimed`: another invocation is running, or it has died and its lease has not expired.
+ * - `held-back`: no invocation runs, but something blocks this one: a minimum hold, another group's reservation, a transfer.
  * - `missed`: no invocation had claimed its occurrence, and more than `startWithinMs` had passed since it was due.
- * - `overlap`: another occurrence ran, or waited already. No invocation does its own one.
- * - `cancelled`: the signal of its handler aborted, because a later occurrence was due. No invocation does its own one.
- * - `paused`: an administrator had paused the election. No invocation does its occurrence.
+ * - `overlap`: another occurrence ran, or waited already. No invocation does this occurrence.
+ * - `cancelled`: the signal of its handler aborted, because a later occurrence was due. No invocation does this occurrence.
+ * - `paused`: an administrator had paused the election. No invocation does this occurrence.
  * - `unavailable`: the store cannot be reached.
  */
 export type SkipReason = "done" | "failed" | "claimed" | "held-back" | NotRun | "unavailable";

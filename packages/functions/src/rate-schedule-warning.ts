@@ -15,6 +15,6 @@ export function warnOfRate({ name, scheduledMs }: Occurrence, grainMs: number | 
   const journal = Journal.to(logger);
   if (warned.has(journal)) return;
   warned.add(journal);
-  const text = `'${name}' was due at a time that no cron expression names, so that it seems to be scheduled by a rate, such as rate(5 minutes). That counts from when the schedule was made: in a second region it names other instants, and 'oncePerTick' would do those as well. Schedule it by cron, unless it is in one region alone, or was started by hand.`;
+  const text = `'${name}' was due at a time that no cron expression names, so that it seems to be scheduled by a rate, such as rate(5 minutes). A rate counts from when the schedule was made: in a second region the schedule is due at other times, and 'oncePerTick' would do those as well. Schedule it by cron, unless it is in one region alone, or was started by hand.`;
   journal.warn("LEASEHOLD_NOT_WHEN_DUE", "warn", text, { name });
 }

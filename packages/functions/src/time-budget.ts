@@ -36,9 +36,8 @@ export interface TimeBudget {
 
 /**
  * Sizes the lease of an invocation that its platform ends in `remainingMs`. The lease keeps the leadership valid for all of that
- * time without a renewal, or is the longest that the store takes. A shorter lease is renewed in the background, unless the
- * options say that the handler renews it. Otherwise a handler that never calls `checkpoint()` would lose its lease while it
- * works.
+ * time without a renewal, or it is the store's longest lease. A shorter lease is renewed in the background, unless the options
+ * say that the handler renews it. Otherwise a handler that never calls `checkpoint()` would lose its lease while it works.
  * @throws {ConfigurationError} if there is no time to work in.
  */
 export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capabilities: LeaseStoreCapabilities): TimeBudget {
@@ -58,7 +57,7 @@ export function timeBudget(remainingMs: number, options: TimeBudgetOptions, capa
   const renewal = options.renewal ?? (validForMs >= remainingMs ? "checkpoint" : "background");
   if (renewal === "background") return { workMs, releaseTimeoutMs, timing: { leaseDurationMs, drainTimeoutMs }, renewal };
   const renewIntervalMs = leaseDurationMs / 3;
-  // Where the lease ends before the platform does, leave time to stop before the leadership ends.
+  // If the lease ends before the invocation, leave time to stop before the leadership ends.
   const renewDeadlineMs = validForMs - Math.min(Math.max(marginMs, 1), validForMs / 10);
   // Use whole milliseconds, so that two attempts fit even after rounding.
   const attemptTimeoutMs = Math.min(MAX_ATTEMPT_MS, Math.floor((renewDeadlineMs - renewIntervalMs) / 2));
