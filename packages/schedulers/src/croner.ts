@@ -17,8 +17,8 @@ export type { Closable, TickCatchUp, TickOptions } from "./tick.ts";
  * tick that was due last. To run the job by hand, call your own function. The option `interval` is refused, because it counts
  * from each host's own last run, so that hosts do not agree. The guarantees are those of `oncePerOccurrence`.
  *
- * Set croner's `catch`, because without it an error of the job ends the process. Without it, Leasehold reports its own errors (an
- * outage of the store) to the `logger`, or as a process warning.
+ * Set croner's `catch`, because without it an error of the job ends the process. Without `catch`, Leasehold reports its own
+ * errors (an outage of the store) to the `logger`, or as a process warning.
  *
  * @example
  * ```ts

@@ -2,7 +2,7 @@ import { ConfigurationError } from "@leasehold/core";
 import { systemClock } from "@leasehold/core/provider";
 import type { CronJob, CronTime } from "cron";
 
-/** The longest time between two ticks. cron looks ahead for so many years, so this search looks back for as many. */
+/** The longest time between two ticks: nine years. cron looks ahead, and this search looks back, for at most this time. */
 const LONGEST_PERIOD_MS = 9 * 366 * 86_400_000;
 /** The limit of calls of cron for one tick. About forty are enough. */
 const MOST_STEPS = 1_000;
@@ -53,6 +53,6 @@ function lastDueMs(cronTime: CronTime, nowMs: number): number {
     dueMs = laterMs > nowMs ? afterMs : laterMs;
   }
   throw new ConfigurationError(
-    `cron tells no last time of the schedule '${String(cronTime.source)}'. Pass the time of each tick to oncePerOccurrence.`,
+    `cron gives no last time of the schedule '${String(cronTime.source)}'. Pass the time of each tick to oncePerOccurrence.`,
   );
 }

@@ -14,16 +14,16 @@ export interface EveryOptions<Store extends LeaseStore = LeaseStore> extends Tic
 
 const SHORTEST_PERIOD_MS = 1_000;
 const LONGEST_PERIOD_MS = 86_400_000;
-/** The longest time for which this host does not notice that its wall clock was set forward. */
+/** The longest time until this host notices that its wall clock was set forward. */
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Does a job in a fixed period on one of all hosts that call this, for instance every 30 seconds. A tick is due when the time
- * since 1970 is a multiple of `periodMs`. All hosts therefore give a tick the same name, with any difference of their clocks. No
- * scheduler is needed. With `catchUp`, missed ticks are done at the start already.
+ * Does a job once in each period, for instance every 30 seconds, on one of the hosts that call this function. A tick is due when
+ * the time since 1970 is a multiple of `periodMs`. All hosts therefore give a tick the same name, with any difference of their
+ * clocks. No scheduler is needed. With `catchUp`, `every` does missed ticks already when it starts.
  *
- * If a tick takes longer than the period, it goes on, and the next one begins beside it, unless `overlap` says otherwise. The timer keeps the process alive until
- * `close()` is called or the `signal` aborts. The guarantees are those of `oncePerOccurrence`.
+ * A tick that takes longer than the period goes on, and the next one begins beside it, unless `overlap` says otherwise. The timer
+ * keeps the process alive until `close()` is called or the `signal` aborts. The guarantees are those of `oncePerOccurrence`.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@ import type { RunCoordinator } from "node-cron";
 import { Ticks } from "./tick.ts";
 
 /**
- * The options of {@link RunClaims}. node-cron passes the names, and as `distributedLease` the time for which others wait for a
+ * The options of {@link RunClaims}. node-cron passes the names. Its `distributedLease` is the time for which others wait for a
  * dead host.
  */
 export type RunClaimsOptions<Store extends LeaseStore = LeaseStore> = Pick<
@@ -26,8 +26,8 @@ interface Run {
  *
  * Prefer {@link oncePerTick}, for two reasons. First, node-cron calls `onComplete` after a failed run too, and does not pass the
  * error. A failed run therefore counts as done, and no other host does it again. Second, a coordinator cannot tell the task
- * anything. The task does not learn that its claim is lost and another host may run beside it. It does not learn either when this
- * process has to stop.
+ * anything. So the task does not learn that its claim is lost, and that another host may run beside it. Nor does it learn when
+ * this process has to stop.
  *
  * The claim is renewed until the run has ended, however long it takes. `distributedLease` is the time for which others wait for a
  * host that died. No host runs that tick again. Name the task, because hosts recognise it by the name.

@@ -13,27 +13,28 @@ import {
 } from "@leasehold/core/occurrences";
 
 /**
- * The rule by which missed ticks are done later. `previous` returns the time at which the tick before another was due. node-cron and
- * node-schedule need it. The other schedulers tell that time.
+ * The rule by which missed ticks are done later. `previous` returns the time at which the tick before another one was due.
+ * node-cron and node-schedule need this function. The other schedulers know that time.
  */
 export type TickCatchUp = Omit<CatchUp, "previous"> & Partial<Pick<CatchUp, "previous">>;
 
 /**
- * The options of a job whose ticks are done once each. A host that finds a tick in progress waits for its end. It does the tick if
- * the other host fails or dies, because a scheduler does not deliver again. `whenInProgress: 'return'` leaves the tick to the other
- * host.
+ * The options of a job whose ticks are done once each. A host that finds a tick in progress waits for its end. The waiting host
+ * does the tick if the other host fails or dies, because a scheduler does not deliver again. `whenInProgress: 'return'` leaves
+ * the tick to the other host.
  */
 export interface TickOptions<Store extends LeaseStore = LeaseStore> extends ScheduleOptions<Store> {
   /**
-   * Aborts when this process has to stop: pass a signal that the process aborts on SIGTERM. It ends a wait and aborts the signal
-   * of a task that works. No tick begins after it.
+   * Aborts when this process has to stop: pass a signal that the process aborts on SIGTERM. The abort ends a wait, and aborts the
+   * signal of a running task. No tick begins after the abort.
    */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Does ticks later that no host has done, for instance after an outage of all hosts or of the store. They follow the next tick on
-   * this host, one after the other, the oldest first. Each is done once, on any host. The first tick of a process reads `atMost` earlier
-   * ones, and a later tick only those that this process does not know to be over. `startWithinMs` does not limit them. The tick's
-   * promise settles after them, and rejects with their errors as well. @defaultValue none: missed ticks stay missed
+   * Does missed ticks later: those that no host has done, for instance after an outage of all hosts or of the store. They follow
+   * the next tick on this host, one after the other, the oldest first. Each is done once, on any host. The first tick of a
+   * process reads `atMost` earlier ones, and a later tick only those that this process does not know to be over. `startWithinMs`
+   * does not limit them. The promise of that next tick settles after them, and rejects with their errors as well.
+   * @defaultValue none: missed ticks stay missed
    */
   readonly catchUp?: TickCatchUp | undefined;
 }
@@ -47,8 +48,9 @@ export type TickOutcome<T> = OccurrenceOutcome<T> | { readonly ran: false; reado
 /** The ticks of a job on this host. They can be closed. */
 export interface Closable {
   /**
-   * Takes no further ticks, ends the waits for those of other hosts and between two tries, and resolves once the running jobs have
-   * settled. The signals of running jobs do not abort. To abort them, abort the `signal` of the options. Close the store after that.
+   * Takes no further ticks. Ends the waits for ticks of other hosts, and the waits between two tries. Resolves once the running
+   * jobs have settled. The signals of running jobs do not abort. To abort them, abort the `signal` of the options. Close the
+   * store once this promise has resolved.
    */
   close(): Promise<void>;
 }
@@ -63,7 +65,7 @@ export class Ticks<Store extends LeaseStore> implements Closable {
   readonly #signal: AbortSignal | undefined;
   readonly #clock: Clock;
   readonly #catchUp: TickCatchUp | undefined;
-  /** The ticks of which this process knows that no host does them again, as far back as `catchUp` goes. */
+  /** The ticks that no host does again, as far as this process knows, and as far back as `catchUp` goes. */
   #over = new Set<number>();
   /** The ticks that are running. Each has a controller that ends its waits, before its task and between two tries. */
   readonly #underWay = new Map<Promise<unknown>, AbortController>();
@@ -85,7 +87,8 @@ export class Ticks<Store extends LeaseStore> implements Closable {
   }
 
   /**
-   * Does one tick, and then those before it that `catchUp` asks for. `scheduledAt` is the time at which it was due, by its schedule.
+   * Does one tick, and then the earlier ones that `catchUp` asks for. `scheduledAt` is the time at which the tick was due, by its
+   * schedule.
    * @throws the error of its task, or an AggregateError if several ticks have failed.
    */
   async run<T>(scheduledAt: Date | number, task: OccurrenceTask<T, Store>, previous?: PreviousTick): Promise<TickOutcome<T>> {

@@ -298,7 +298,7 @@ describe("with the system's time,", () => {
     cronTime.getNextDateFrom = () => stuck;
 
     expect(() => dueOf({ cronTime, lastDate: () => new Date(DUE) })).toThrow(
-      "cron tells no last time of the schedule '0 3 * * *'",
+      "cron gives no last time of the schedule '0 3 * * *'",
     );
   });
 
