@@ -31,7 +31,7 @@ export function emitEvents(logger: Logger): () => void {
   return () => void unsubscribe(EVENT_CHANNEL, onEvent);
 }
 
-/** Returns `undefined` for renewals, polls and their failures. They are too frequent for events; metrics count them. */
+/** Returns `undefined` for renewals, polls and their failures. These are too frequent for events; metrics count them. */
 function eventOf({ name, event }: PublishedEvent): Event | undefined {
   switch (name) {
     case "startedLeading":
@@ -69,7 +69,7 @@ function eventOf({ name, event }: PublishedEvent): Event | undefined {
   }
 }
 
-/** An error of other code may contain a secret in its message, so only its name is reported. */
+/** The message of a foreign error may contain a secret, so only its name is reported. */
 function errorOf(error: unknown): Attributes {
   if (!isLeaseholdError(error)) return { "error.type": error instanceof Error ? error.name : typeof error };
   return { "error.type": error.code, "exception.message": error.message };

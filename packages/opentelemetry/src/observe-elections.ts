@@ -20,18 +20,18 @@ export interface ObserveElectionsOptions {
   readonly logger?: api.Logger | false | undefined;
 }
 
-/** A running observation. It goes on until it is stopped. */
+/** A running observation, which goes on until `stop()` is called. */
 export interface Observation {
   stop(): void;
 }
 
 /**
- * Reports every elector and every fleet of this process to OpenTelemetry, as metrics and as events, from now on. Call it once, after the SDK was
- * started, because a meter that was requested before that does nothing.
+ * Reports every elector and every fleet of this process to OpenTelemetry, as metrics and as events, from now on. Call this
+ * function once, after the SDK was started, because a meter that was requested earlier does nothing.
  *
- * Gauges are computed when they are read, so a process that thaws after its lease never reports that it leads. No metric has a
- * candidate or a term among its attributes. Occurrences of a schedule count under the schedule's name. This limits the number of
- * series: by elections, reasons and outcomes. Events contain the candidate and the term.
+ * Gauges are computed when they are read. So a process that was frozen for longer than its lease never reports that it leads. No
+ * metric has a candidate or a term among its attributes. Occurrences of a schedule count under the schedule's name. So the number
+ * of series depends only on elections, reasons and outcomes. Events contain the candidate and the term.
  *
  * @example
  * ```ts
@@ -127,7 +127,7 @@ function metersOf(meter: api.Meter): ElectionMeters {
     overrun: (election) => overruns.add(1, of(election)),
     occurrence: ({ name, outcome, lateMs }) => {
       occurrences.add(1, of(name, { "leasehold.outcome": outcome }));
-      // A histogram takes no negative value: a host whose clock is behind is on time.
+      // A histogram takes no negative value, so a task that begins early by this host's clock counts as on time.
       if (lateMs !== undefined) lateness.record(Math.max(lateMs, 0) / 1_000, of(name));
     },
     request: ({ store, operation, outcome, durationMs }) =>

@@ -2,7 +2,7 @@ import type { BatchObservableCallback, Meter } from "@opentelemetry/api";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { FLEET_CHANNEL, type FleetHandle, type PublishedFleetEvent } from "@leasehold/core/diagnostics";
 
-/** The events that are counted, and their names as an attribute. The others are too frequent. */
+/** The events that are counted, with their names as an attribute. Other events are too frequent. */
 const EVENTS: Readonly<Record<string, string>> = {
   joined: "joined",
   left: "left",
