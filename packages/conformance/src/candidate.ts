@@ -10,7 +10,7 @@ export interface CandidateOptions extends Partial<Omit<ElectorOptions, "store" |
   readonly stubborn?: boolean | undefined;
 }
 
-/** The election in which a candidate competes. `started` is called when its task has just begun; the task fails if it throws. */
+/** The election in which a candidate competes. Its task calls `started` first, and fails if that throws. */
 export interface Arena {
   readonly clock: Clock;
   readonly timing: Pick<ElectorOptions, "election" | "leaseDurationMs" | "retryPeriodMs">;
@@ -24,10 +24,10 @@ export class Candidate {
   readonly leaderships: Leadership[] = [];
   /** The errors of its reads and attempts. */
   readonly failures: unknown[] = [];
-  /** For each leadership that is over, whether the store confirmed its release. */
+  /** One entry for each leadership that is over: true if the store confirmed its release. */
   readonly releases: boolean[] = [];
   overruns = 0;
-  /** When the store last confirmed that it has the lease, by the place's monotonic clock. */
+  /** When the store last confirmed this candidate's lease, by the place's monotonic clock. */
   grantedMs = 0;
   /** When the signal of its last leadership aborted, by the place's monotonic clock. */
   abortedMs: number | undefined;
@@ -71,7 +71,7 @@ export class Candidate {
     return leadership;
   }
 
-  /** Reports whether it leads by its own `isLeader`; false while its machine is suspended and cannot be asked. */
+  /** Reports whether it leads by its own `isLeader`. False while its machine is suspended, because nothing runs there. */
   get leads(): boolean {
     return !this.#asleep && this.elector.isLeader;
   }
@@ -94,7 +94,7 @@ export class Candidate {
   }
 
   /**
-   * Resumes its virtual machine as if no time had passed: its wall clock has missed that time, too. The getter `leads` stays
+   * Resumes its virtual machine as if no time had passed: the wall clock has missed that time, too. The getter `leads` stays
    * false, because the candidate's own answer would be wrong.
    */
   resumeUnawares(): void {

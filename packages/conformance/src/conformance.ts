@@ -21,7 +21,7 @@ import type { StoreUnderTest } from "./store-under-test.ts";
  */
 export function conformance(runner: Runner, subject: StoreUnderTest, record?: (result: CaseResult) => void): void {
   const unknown = Object.keys(subject.skips ?? {}).filter((id) => everyCase.every((one) => one.id !== id));
-  if (unknown.length > 0) throw new Error(`${subject.name} skips what is no case: ${unknown.join(", ")}.`);
+  if (unknown.length > 0) throw new Error(`${subject.name} skips unknown cases: ${unknown.join(", ")}. Remove them from skips.`);
   runner.describe(subject.name, () => {
     for (const one of everyCase) {
       const reason = whySkipped(subject, one);

@@ -5,8 +5,8 @@ import { STEPS_PER_LEASE, type Scenario } from "./scenario.ts";
 
 /**
  * Runs the candidates of one election, and checks that they lead one at a time. At most one of them may be valid by its own
- * `isValid()`. All are asked whenever one begins to lead, and many times in every lease. Each term must be higher than all
- * before.
+ * `isValid()`. All candidates are asked whenever one begins to lead, and many times in every lease. Each term must be higher than
+ * all earlier ones.
  */
 export class Contest implements AsyncDisposable {
   readonly #scene: Scenario;
@@ -25,7 +25,7 @@ export class Contest implements AsyncDisposable {
     };
   }
 
-  /** Starts one more process, which campaigns. It has read before, so that its connections are open. */
+  /** Starts one more process, which campaigns. Its store has read before, so that its connections are open. */
   async enter(candidateId: string, store: LeaseStore, options: CandidateOptions = {}): Promise<Candidate> {
     await this.#scene.look(store);
     const candidate = new Candidate(this.#arena, candidateId, store, options);
@@ -54,7 +54,7 @@ export class Contest implements AsyncDisposable {
     }
   }
 
-  /** Like {@link pass}, until `happened` is true. @throws if it is not within `withinMs`. */
+  /** Like {@link pass}, until `happened` is true. @throws if that takes longer than `withinMs`. */
   async until(what: string, happened: () => boolean, withinMs: number): Promise<void> {
     await this.#scene.until(what, happened, withinMs, async (ms) => await this.pass(ms));
   }
@@ -74,7 +74,7 @@ export class Contest implements AsyncDisposable {
       candidate.settle();
     }
     const stopped = Promise.all(this.#candidates.map((candidate) => candidate.stop()));
-    // An earlier failure is the one to report.
+    // Ignore this error, because an earlier failure is the one to report.
     await this.#scene.ending(stopped, 4 * this.#scene.leaseMs).catch(() => undefined);
   }
 

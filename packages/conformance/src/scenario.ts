@@ -15,7 +15,7 @@ import { eventLoopTurn, waitReally } from "./real-time.ts";
 import { requestsDuring } from "./request-counter.ts";
 import type { GuardedText, TestEnvironment, StoreUnderTest, UnreliableConnection } from "./store-under-test.ts";
 
-/** The most time for one request. */
+/** The longest time for one request. */
 const MAX_TIMEOUT_MS = 30_000;
 /** The real time within which all processes must see what a service has done. */
 const PATIENCE_MS = 20_000;
@@ -193,7 +193,7 @@ export class Scenario {
     assert.ok((seen?.term ?? 0) <= term, `a free lease has term ${seen?.term}, and there was none above ${term}`);
   }
 
-  /** Checks the same after a lease that has run out. If there is a record, the read also shows the last holder. */
+  /** Checks that a read shows no leader once a lease has run out. If there is a record, the read also shows the last holder. */
   hasExpired(seen: LeaseSnapshot | undefined, { term, candidateId }: Lease): void {
     if (this.keepsRecord) assert.deepEqual([seen?.state, seen?.term, seen?.holder], ["expired", term, candidateId]);
     else this.isFree(seen, term);
@@ -210,8 +210,8 @@ export class Scenario {
   }
 
   /**
-   * Lets time pass until `happened` is true, a twentieth of a lease at a time.
-   * @throws if it is not within `withinMs`.
+   * Lets time pass until `happened` is true, in steps of a twentieth of a lease.
+   * @throws if that takes longer than `withinMs`.
    */
   async until(
     what: string,
@@ -222,12 +222,12 @@ export class Scenario {
     const sinceMs = this.clock.monotonicMs();
     while (!happened()) {
       const passedMs = Math.round(this.clock.monotonicMs() - sinceMs);
-      assert.ok(passedMs <= withinMs, `this has not come about after ${passedMs} ms: ${what}`);
+      assert.ok(passedMs <= withinMs, `this has not happened after ${passedMs} ms: ${what}`);
       await pass(this.leaseMs / STEPS_PER_LEASE);
     }
   }
 
-  /** Lets time pass until the promise has settled. @throws if it has not within `limitMs`. */
+  /** Lets time pass until the promise has settled. @throws if that takes longer than `limitMs`. */
   async ending<T>(promise: Promise<T>, limitMs: number = 6 * this.limits.timeoutMs): Promise<Ending<T>> {
     let ending: Ending<T> | undefined;
     void promise.then(
@@ -238,7 +238,7 @@ export class Scenario {
     for (let passedMs = 0; ; passedMs += stepMs) {
       await eventLoopTurn();
       if (ending === undefined) await waitReally(5);
-      // A callback assigns it, which the compiler does not see.
+      // A callback assigns `ending`, and the compiler does not see that.
       const now = ending as Ending<T> | undefined;
       if (now) return now;
       assert.ok(passedMs <= limitMs, `a call was still pending after ${passedMs} ms`);
@@ -259,12 +259,10 @@ export class Scenario {
       if (await happened()) return;
       await waitReally(10);
     }
-    assert.fail(`this never came about: ${what}`);
+    assert.fail(`this never happened: ${what}`);
   }
 
-  /**
-   * Returns the number of requests about this election that are sent meanwhile, also of those that the calls did not wait for.
-   */
+  /** Returns the number of requests about this election during `act`, with those that the calls did not wait for. */
   async countRequests(act: () => Promise<unknown>, ...elections: readonly string[]): Promise<number> {
     // Requests that were sent before are not counted.
     await this.pass(0);
@@ -290,8 +288,8 @@ export class Scenario {
 }
 
 /**
- * Returns how much later than its expiry a process without a memory may find a lease expired by the store's own clock. It is
- * twice the stated tolerance, because that is a bound.
+ * Returns the longest delay until a process without a memory finds a lease expired by the store's own clock. The delay is twice
+ * the stated tolerance, because the tolerance is a bound.
  */
 export function storeClockLatenessMs({ capabilities }: LeaseStore): number {
   const { storeClock } = capabilities;

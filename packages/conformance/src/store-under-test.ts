@@ -7,11 +7,11 @@ export interface StoreUnderTest {
   /** The heading of its column, for example `dynamodb (dynalite)`. */
   readonly name: string;
   /**
-   * The lease of the suite, in milliseconds. It must be so long that a slow machine does not make it run out. It must also be so
-   * short that the suite can wait for it some hundred times. A request may take a third of it, at most 10 seconds.
+   * The lease of the suite, in milliseconds. It must be long enough that it does not run out on a slow machine. It must also be
+   * short enough that the suite can wait for it some hundred times. A request may take a third of the lease, at most 30 seconds.
    *
-   * If {@link TestEnvironment.pass} moves clocks, use 15,000. If it really waits, use 12,000, which survives a machine that stops for three
-   * seconds. A lease of 3,000 is faster, and fails on a machine that stops for one second.
+   * If {@link TestEnvironment.pass} moves clocks, use 15,000. If `pass` really waits, use 12,000, which survives a machine that
+   * stops for three seconds. A lease of 3,000 is faster, and fails on a machine that stops for one second.
    */
   readonly leaseMs: number;
   /**
@@ -61,7 +61,7 @@ export interface TestEnvironment extends AsyncDisposable {
   connectWith?(clock: Clock): Promise<LeaseStore>;
   /**
    * Lets `ms` pass for the service and for all stores: moves their clocks, or really waits. A place that moves clocks runs the
-   * timers that become due. It waits first until every request that is about to be answered has its answer, so that no fast
+   * timers that become due. Before that, it waits until every request that is about to be answered has its answer. So no fast
    * request seems slow.
    */
   pass(ms: number): Promise<void>;
@@ -71,15 +71,15 @@ export interface TestEnvironment extends AsyncDisposable {
    */
   connectUnreliably?(): Promise<UnreliableConnection>;
   /**
-   * Stops the service until the result is disposed of: it carries out nothing and sends no answer. Only for a place without
-   * {@link connectUnreliably}, whose network serves as well. Absent if `lacks.outages` says why.
+   * Stops the service until the result is disposed of: the service carries out nothing and sends no answer. Only for a place
+   * without {@link connectUnreliably}, whose network serves as well. Absent if `lacks.outages` says why.
    */
   interrupt?(): Promise<AsyncDisposable>;
   /** Returns a text at the service that the store's fence guards. Absent if `lacks.fence` says why. */
   guard?(): Promise<GuardedText>;
   /**
    * Writes foreign data where the election's lease would be: another program's data, or a record of a later version of Leasehold
-   * (schema 2). Absent if `lacks.foreign` says why.
+   * (a higher `schema`). Absent if `lacks.foreign` says why.
    */
   writeRaw?(election: string, what: "foreign" | "newer-schema"): Promise<void>;
   /**
@@ -108,9 +108,9 @@ export interface UnreliableConnection {
   readonly faults: Faults;
 }
 
-/** The faults of requests on their way. Each replaces the one before; there is none at first. */
+/** The faults of requests on their way. Each fault replaces the one before. At first there is no fault. */
 export interface Faults {
-  /** From now on no request arrives: it gets no answer, or the connection breaks. */
+  /** From now on no request arrives: each one gets no answer, or its connection breaks. */
   loseRequests(): Promise<void>;
   /** From now on the service carries out each request, and the answer never comes, or the connection breaks instead. */
   loseReplies(): Promise<void>;
@@ -118,7 +118,7 @@ export interface Faults {
   hold(): Promise<HeldRequests>;
   /**
    * Makes the next request arrive twice, the second time after the service has carried out the first. The caller gets the answer
-   * to the second. Absent if `lacks.duplicates` says why.
+   * to the second arrival. Absent if `lacks.duplicates` says why.
    */
   duplicate?(): Promise<void>;
   /** Ends the fault. Held requests stay held until {@link HeldRequests.letGo}. */
@@ -127,7 +127,7 @@ export interface Faults {
 
 /** Requests that are held on their way. */
 export interface HeldRequests {
-  /** Resolves when the first of them has been sent. */
+  /** Resolves when the first held request has been sent. */
   readonly arrived: Promise<void>;
   /** Delivers the requests, even if their callers no longer wait. Resolves when the service has carried them out. */
   letGo(): Promise<void>;

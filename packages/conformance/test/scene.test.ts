@@ -87,7 +87,7 @@ describe("a scene", () => {
     expect(scene.clock.monotonicMs()).toBeCloseTo(1_000 + 2 * STEP_MS);
     const sinceMs = scene.clock.monotonicMs();
 
-    await expect(scene.until("nothing", () => false, 2 * STEP_MS)).rejects.toThrow(/not come about after 2250 ms: nothing/);
+    await expect(scene.until("nothing", () => false, 2 * STEP_MS)).rejects.toThrow(/not happened after 2250 ms: nothing/);
     expect(scene.clock.monotonicMs() - sinceMs).toBeCloseTo(3 * STEP_MS);
   });
 

@@ -46,7 +46,7 @@ describe("the suite", () => {
 
   it("refuses to skip an unknown case", async () => {
     const subject: StoreUnderTest = { ...recordSubject("typo", {}), skips: { "aquire-on-nothing": "a typo" } };
-    await expect(runAlone(subject)).rejects.toThrow("typo skips what is no case: aquire-on-nothing");
+    await expect(runAlone(subject)).rejects.toThrow("typo skips unknown cases: aquire-on-nothing");
   });
 
   it("notices a subject that has a feature listed in lacks, or lacks one that is not listed", async () => {

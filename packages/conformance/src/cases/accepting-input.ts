@@ -96,7 +96,7 @@ const VALUES: readonly string[] = [
 export const acceptingInput: readonly Case[] = [
   {
     id: "names-within-names",
-    title: "an election whose name goes on after another's and a slash has nothing to do with that",
+    title: "an election whose name begins with another election's name and a slash is independent of that election",
     async run(scene) {
       const [a, b] = await scene.connect(2);
       const outer = await scene.win(a, "outer");
@@ -236,7 +236,7 @@ export const acceptingInput: readonly Case[] = [
   },
   {
     id: "foreign-record",
-    title: "what is not a lease is an error that names it, and is left as it was",
+    title: "a record that is not a lease causes an error that names its election, and is left as it was",
     needs: ["foreign"],
     async run(scene) {
       const { place, election } = scene;

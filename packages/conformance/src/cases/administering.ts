@@ -233,7 +233,7 @@ export const administering: readonly Case[] = [
   {
     id: "transfer-refused",
     title:
-      "a transfer to nobody, for no time or of no possible term is refused before any request; one that a store cannot do is UNSUPPORTED",
+      "a transfer to nobody, for no time or of no possible term is refused before any request; a store without transfers throws UNSUPPORTED",
     async run(scene) {
       const [admin] = await scene.connect(1);
       const { election } = scene;

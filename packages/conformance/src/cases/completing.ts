@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 export const completing: readonly Case[] = [
   {
     id: "occurrence-done",
-    title: "an occurrence that is done is never acquired again, by whomever and however late",
+    title: "an occurrence that is done is never acquired again, by any process at any time",
     needs: ["occurrences"],
     async run(scene) {
       const [a, b] = [await occurrences(scene), await occurrences(scene)];

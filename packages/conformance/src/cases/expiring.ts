@@ -65,7 +65,7 @@ export const expiring: readonly Case[] = [
   },
   {
     id: "expiry-cold-reader",
-    title: "who has not watched never calls a live lease expired, nor takes it",
+    title: "a process that has not watched never calls a live lease expired, and never takes it",
     async run(scene) {
       const [a] = await scene.connect(1);
       const lease = await scene.win(a, "a");
@@ -84,7 +84,7 @@ export const expiring: readonly Case[] = [
   },
   {
     id: "expiry-takes-watching",
-    title: "who has neither watched nor a store clock has to watch a dead holder's lease first",
+    title: "a process that has not watched, and has no store clock, has to watch a dead holder's lease first",
     async run(scene) {
       const [a] = await scene.connect(1);
       const { expiry, storeClock } = a.capabilities;

@@ -27,7 +27,7 @@ export const leadingByOddClocks: readonly Case[] = [
       // The leader's own wall clock goes back; its monotonic clock goes on.
       aClock.jumpWall(-HOUR_MS);
       await contest.leadsOn(a, scene.lapseMs);
-      // Forward, as after a suspension of its machine. It gives up, and a candidate leads in a new term.
+      // The leader's wall clock goes forward, as after a suspension. The leader gives up, and a candidate leads in a new term.
       aClock.jumpWall(2 * HOUR_MS);
       const [leadership] = a.leaderships;
       assert.equal(leadership?.isValid(), false, "an hour has passed by its wall clock");

@@ -30,7 +30,7 @@ export const leadingThroughFaults: readonly Case[] = [
           await contest.until("the attempt has failed", () => a.failures.length > 0, scene.leaseMs);
           await faults.heal();
         },
-        // It is stopped meanwhile: no process uses the lease that it has won.
+        // The candidate is stopped meanwhile: no process uses the lease that it has won.
         async (a) => {
           void a.stop();
           await faults.heal();
@@ -44,7 +44,7 @@ export const leadingThroughFaults: readonly Case[] = [
           await faults.loseReplies();
           sentMs = scene.clock.monotonicMs();
         });
-        // It is a standby first, so that all its connections are open.
+        // The candidate is a standby first, so that all its connections are open.
         const a = await contest.enter("a", losing, lasting);
         await contest.pass(0.2 * scene.leaseMs);
         await scene.leave(other, earlier);
@@ -115,7 +115,7 @@ export const leadingThroughFaults: readonly Case[] = [
 async function stepsDownInTime(scene: Scenario, contest: Contest, leader: Candidate): Promise<void> {
   const { leadership } = leader;
   const { renewDeadlineMs, validForMs } = timing({ leaseDurationMs: scene.leaseMs });
-  // No candidate is asked whether it leads, because the question would tell the leader the time.
+  // Ask no candidate whether it leads, because `isLeader` would make the leader check its clocks.
   await scene.until(
     "the signal of the task aborts",
     () => leadership.signal.aborted,

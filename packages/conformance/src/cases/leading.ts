@@ -14,7 +14,8 @@ const EXPIRIES = 3;
 export const leading: readonly Case[] = [
   {
     id: "leading-stubborn-task",
-    title: "a task that ignores its signal for two leases has a successor with a higher term, whom its end costs nothing",
+    title:
+      "a task that ignores its signal for two leases has a successor with a higher term, and its late end does not harm the successor",
     async run(scene) {
       const [store, other] = await scene.connect(2);
       const text = await scene.place.guard?.();
@@ -26,7 +27,7 @@ export const leading: readonly Case[] = [
       const sinceMs = scene.clock.monotonicMs();
       void a.elector.resign();
       assert.ok(a.leadership.signal.aborted, "the signal of its task did not abort");
-      // It drains for one lease, and renews meanwhile; then the lease runs out.
+      // The leader drains for one lease, and renews meanwhile. Then the lease runs out.
       await contest.until("another leads", () => b.leads, 2.5 * scene.leaseMs);
       assert.equal(a.overruns, 1, "no overrun was reported");
       assert.ok(b.leadership.term > a.leadership.term);
@@ -103,7 +104,7 @@ export const leading: readonly Case[] = [
         const elector = electors[turn % electors.length] as Elector;
         const abort = new AbortController();
         const expires = turn % expiredEvery === 0 && turn < rounds;
-        // A service whose clock is moved may be behind the other processes by the real time that all this has taken.
+        // A service whose clock is moved may be behind the other processes by the real time of the earlier rounds.
         if (expires) await scene.pass(scene.leaseMs / 100);
         // As in `scene.look`: without it, stores that answer without waiting let no other case run.
         await eventLoopTurn();
@@ -125,7 +126,7 @@ export const leading: readonly Case[] = [
   },
   {
     id: "leading-deleted-record",
-    title: "a leader whose record was deleted has lost; whoever leads next has a higher term, by itself or once minTerm says so",
+    title: "a leader whose record was deleted has lost; the next leader has a higher term, by itself or by minTerm",
     needs: ["removal", "record"],
     async run(scene) {
       const [store, other] = await scene.connect(2);

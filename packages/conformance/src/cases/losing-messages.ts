@@ -184,7 +184,7 @@ export const losingMessages: readonly Case[] = [
   },
   {
     id: "lost-break",
-    title: "a break of which a request or a reply is lost says what became of it, and never hits the successor",
+    title: "a break of which a request or a reply is lost reports its outcome, and never ends the successor's term",
     needs: ["faults"],
     async run(scene) {
       const { store: admin, faults } = await scene.connectUnreliably();
@@ -208,7 +208,7 @@ export const losingMessages: readonly Case[] = [
             await scene.isLost(a, lease);
             await scene.lose(b, "b");
           }
-          // Releases it at once, broken or not.
+          // Release the lease at once, broken or not.
           await scene.leave(a, lease);
           const next = await scene.win(b, "b");
           await scene.keep(b, next);

@@ -9,7 +9,7 @@ export const pausing: readonly Case[] = [
   {
     id: "repair",
     title:
-      "after a repair no candidate acquires for one lease, and then the next term is minTerm; a store that cannot is UNSUPPORTED",
+      "after a repair no candidate acquires for one lease, and then the next term is minTerm; a store without repairs throws UNSUPPORTED",
     async run(scene) {
       const [admin, b] = await scene.connect(2);
       const term = await scene.leadOnce(b);
@@ -34,7 +34,8 @@ export const pausing: readonly Case[] = [
   },
   {
     id: "pause",
-    title: "a pause keeps every candidate out until it is resumed, whatever ends the lease; a store that cannot is UNSUPPORTED",
+    title:
+      "a pause keeps every candidate out until it is resumed, whatever ends the lease; a store without pauses throws UNSUPPORTED",
     async run(scene) {
       const [a, b, admin] = await scene.connect(3);
       const { election, limits } = scene;

@@ -5,7 +5,7 @@ import type { Case } from "../case.ts";
 import { eventLoopTurn } from "../real-time.ts";
 import { assertLed } from "../scenario.ts";
 
-/** The number of publications, and of renewals. They must not wake a watcher once each. */
+/** The number of publications, and of renewals. Not each of them may wake a watcher. */
 const QUIET_WRITES = 8;
 
 /** Cases: readers and watchers learn who leads. */
@@ -84,7 +84,7 @@ export const reading: readonly Case[] = [
   },
   {
     id: "read-expired",
-    title: "a lease that has run out reads as expired to who has watched, with the last holder known",
+    title: "a lease that has run out reads as expired, with its last holder, to a process that has watched",
     async run(scene) {
       const [a, reader] = await scene.connect(2);
       const lease = await scene.win(a, "a", { value: "value" });

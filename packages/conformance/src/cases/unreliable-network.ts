@@ -47,8 +47,8 @@ export async function sendLate<T>(
 }
 
 /**
- * Checks an acquisition whose outcome is unknown. Either it was won, or its process or another one can win it at once. Exactly
- * one of them has it.
+ * Checks an acquisition whose outcome is unknown. Either its process has won the lease, or any process can win it at once.
+ * Exactly one process has the lease.
  */
 export async function wonOrFree(
   scene: Scenario,
