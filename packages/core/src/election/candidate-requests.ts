@@ -160,7 +160,7 @@ export class CandidateRequests {
   async #inTime(lease: Lease): Promise<Lease | undefined> {
     const { clock, timing } = this.#options;
     this.contact.answered("write");
-    // A later term may have begun since the send. The won term itself may have been observed: some stores show whose turn it is.
+    // A later term may have begun since the send. An equal term is not later: some stores show a term before it is won.
     const isPassedOver = lease.term < this.#highestSeen();
     this.#note(lease.term);
     this.#led = Math.max(this.#led, lease.term);

@@ -17,7 +17,7 @@ export class QueuedCampaign {
   /** Limits how often positions are taken and attempts are made, whatever the store returns. */
   readonly #pace: PollRateLimit;
   #place: Place | undefined;
-  /** The last instant at which the position was known to make nobody wait, by the monotonic clock. */
+  /** The last instant at which the position was known to block no other candidate, by the monotonic clock. */
   #harmlessMs = 0;
   /** True if a failure other than an outage ended the last position. */
   #isRefused = false;

@@ -72,7 +72,7 @@ export interface TimingReport extends Timing {
   readonly pauseToleratedMs: number;
   /** The task's time to stop when renewals fail: from the abort of its signal to the end of the lease's validity. */
   readonly timeToStopMs: number;
-  /** The difference between the rates of two clocks, as a ratio, up to which two leaders are never valid at once. */
+  /** The largest difference of two clocks' rates, as a ratio, at which two leaders are never valid at once. */
   readonly driftTolerated: number;
   toString(): string;
 }

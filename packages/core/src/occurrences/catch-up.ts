@@ -34,7 +34,7 @@ export function checkCatchUp(catchUp: CatchUp): void {
 /** The most by which this machine's wall clock may be wrong. An occurrence may be done this much before it is due. */
 const CLOCK_MARGIN_MS = 3_600_000;
 
-/** Returns the occurrences before this one to check, the oldest first, without those that the store may have deleted. */
+/** Returns the earlier occurrences to check, the oldest first. Leaves out those that the store may have deleted. */
 export function earlierOccurrences(
   { name, scheduledMs }: Occurrence,
   { previous, atMost, since, withinMs = Infinity }: CatchUp,

@@ -14,8 +14,8 @@ export function checkRetention(retentionMs: unknown): void {
 }
 
 /**
- * Returns the occurrences of a schedule, as a new store, so that a long-lived process forgets past ones.
- * @throws {UnsupportedError} if the store keeps no occurrences, or cannot know when a claim of one has run out.
+ * Returns the occurrences of a schedule, as a new store, so that a long-lived process forgets past occurrences.
+ * @throws {UnsupportedError} if the store keeps no occurrences, or cannot tell when a claim has run out.
  */
 export function occurrencesOf(store: LeaseStore, schedule: string, retentionMs: number, whose: string): OccurrenceStore {
   const occurrences = store.occurrences?.(schedule, { retentionMs });

@@ -17,7 +17,7 @@ export interface LastRunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The note's name among the occurrences. It cannot be an occurrence's name, because those contain an @. */
+/** The note's name among the occurrences. No occurrence has this name, because the names of occurrences contain an @. */
 const NOTE = "last-run";
 /** The share of the time left in an invocation that each request for a note may take. */
 const SHARE = 0.1;

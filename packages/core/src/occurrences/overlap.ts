@@ -20,7 +20,7 @@ export type Overlap = "allowAll" | "skip" | "bufferOne" | "cancelOther";
 const POLICIES: readonly Overlap[] = ["allowAll", "skip", "bufferOne", "cancelOther"];
 /** The first wait before the schedule's election is tried again, in milliseconds. It doubles up to the renew interval. */
 const FIRST_WAIT_MS = 250;
-/** The election, among the occurrences, of the one that waits. It cannot be an occurrence's name, because those contain an @. */
+/** The election that the waiting occurrence leads. No occurrence has this name, because their names contain an @. */
 const BUFFER = "buffered";
 
 export interface OverlapOptions {

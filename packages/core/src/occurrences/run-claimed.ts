@@ -139,7 +139,7 @@ const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 5_000;
 
 /**
- * Completes an occurrence. Tries while its claim keeps others out, until `endMs` of the monotonic clock; at least once.
+ * Completes an occurrence. Tries at least once, and while the claim keeps others out, until `endMs` by the monotonic clock.
  * @throws {LeaseLostError} if another attempt has taken over.
  * @throws {NotRecordedError} otherwise; its `cause` is the error of the last try.
  */

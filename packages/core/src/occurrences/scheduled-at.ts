@@ -5,7 +5,7 @@ import { isoOf } from "../time/clock.ts";
 import { LAST_MS, scheduledMsOf } from "./occurrence.ts";
 
 const PASS_WHEN_DUE = "Pass the time at which the occurrence was due: a Date, such a text, or milliseconds since 1970.";
-/** How long before it is due an occurrence may be done, by a host whose clock is ahead. In milliseconds. */
+/** How early an occurrence may be done, on a host whose clock is ahead. In milliseconds. */
 const MAX_EARLY_MS = 3_600_000;
 /** An occurrence counts as forgotten this much before its retention ends: clocks differ, and it may have been done early. */
 const FORGOTTEN_EARLY_MS = 2 * MAX_EARLY_MS;

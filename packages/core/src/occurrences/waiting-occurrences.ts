@@ -4,7 +4,7 @@ import { sleep, type Clock } from "../time/clock.ts";
 
 /** A host polls this many of a schedule's newest occurrences at their own pace. All older ones share as many polls. */
 const AT_OWN_PACE = 2;
-/** The most occurrences of one schedule for which a host waits at the same time. For one more, the oldest is given up. */
+/** The most occurrences of one schedule that a host waits for at once. For one more, the host gives up the oldest. */
 const MOST_WAITING = 100;
 /** A host that waits for this many occurrences at the same time is warned. */
 const MANY_WAITING = 10;

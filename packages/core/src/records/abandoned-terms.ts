@@ -26,7 +26,7 @@ export class AbandonedTerms {
     this.#terms = new ExpiringMap(clock);
   }
 
-  /** Adds a term whose last write had that condition. No candidate may acquire for `holdMs` more. */
+  /** Adds a term whose last write was conditional on `condition`. No candidate may acquire for `holdMs` more. */
   add(election: string, termId: string, condition: string | undefined, holdMs = 0): void {
     const terms = this.#terms.get(election) ?? new Map<string, Abandoned>();
     const sinceMs = this.#clock.monotonicMs();

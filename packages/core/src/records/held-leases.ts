@@ -21,7 +21,7 @@ export interface Vacating extends ReleaseOptions {
   readonly value?: string | undefined;
 }
 
-/** The leases that this process holds. It renews, changes and vacates them by conditional writes of its own records. */
+/** Renews, changes and vacates the leases that this process holds, by conditional writes of its own records. */
 export class HeldLeases {
   readonly #seen: RecordCache;
   readonly #holdings = new WeakMap<Lease, Holding>();

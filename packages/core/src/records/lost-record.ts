@@ -6,7 +6,7 @@ const UNKNOWN_LEASE_MS = 60_000;
 /** The beginning of the nonce of a lost record. The term follows it. */
 const NONCE = "lost after term ";
 
-/** Returns a substitute for a record that is gone, but whose term the fence remembers, with a hold for its former holder. */
+/** Returns a substitute for a lost record whose term the fence remembers. Its hold covers the former holder's lease. */
 export function lostRecord(term: number, known: LeaseRecord | undefined): LeaseRecord {
   if (known && isLost(known) && known.term === term) return known;
   // Another term's lease duration does not show that of the last term.

@@ -127,7 +127,7 @@ export class RecordCache {
   ): Promise<ObservedRecord | undefined> {
     const last = this.last(election);
     if (!last?.isPast(stored) || last.overtook(sentAt)) return this.#saw(election, stored, sentAt);
-    // A replica that lags shows an earlier record. So does a read from before a write whose reply came first.
+    // A replica that lags shows an earlier record. So does a read that was sent before a write, if the write's reply came first.
     const againAt = instantOf(this.clock);
     return this.#saw(election, await this.#requests.get(election, limits, true), againAt);
   }

@@ -13,7 +13,7 @@ export interface RecordReading extends Pick<
 interface Measured {
   readonly minMs: number;
   readonly maxMs: number;
-  /** The part of `minMs` that is believed: the smaller age, where the wall clocks show one, too. */
+  /** The trusted age: `minMs`, or the age by the wall clocks if that is smaller. */
   readonly leastMs: number;
   readonly askedAt: Instant;
   readonly inAt: Instant;
@@ -83,7 +83,7 @@ export class StoreAge {
     return this.#wallMs !== undefined && nonceWallMs !== undefined && nonceWallMs !== this.#wallMs;
   }
 
-  /** Reports whether no age is believed, but some clock says that it is at least `waitMs`. */
+  /** Reports whether no age is trusted, although some clock shows an age of at least `waitMs`. */
   isAgeUnknown(waitMs: number): boolean {
     return this.boundsMs === undefined && this.#saidMs !== undefined && this.#saidMs >= waitMs;
   }

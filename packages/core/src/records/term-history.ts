@@ -17,7 +17,7 @@ export interface TermRecord
   readonly end?: PastTerm["end"];
 }
 
-/** Returns the history with a term that begins now, after the one of `found`. */
+/** Returns the history of `found`, with a new term at the end that begins now. */
 export function beginTerm(found: TermRecord | undefined, term: number, candidateId: string, wallMs: number): string {
   const past = found ? ended(found) : [];
   return textOf([...past, [term, candidateId, Math.round(wallMs)]]);

@@ -24,7 +24,7 @@ export function isDimensionValue(text: string): boolean {
 }
 
 /**
- * Returns the fields that make a line of JSON one of CloudWatch's embedded metric format. The line may have other fields.
+ * Returns the fields that turn a line of JSON into CloudWatch's embedded metric format. The line may have other fields.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
  */
 export function metricFields({ wallMs, dimension, metrics }: MetricLine): LogAttributes {

@@ -44,7 +44,7 @@ export interface RepairOptions extends AdminCallOptions {
   readonly minTerm?: number | undefined;
   /**
    * The longest lease that the former holder may have had. No candidate may acquire before it has passed.
-   * @defaultValue that of the record as this process has observed it, else 60,000
+   * @defaultValue the duration in the record that this process observed last, else 60,000
    */
   readonly leaseDurationMs?: number | undefined;
   /** The reason, for people. Readers see it as `endingReason` until the next candidate acquires. @defaultValue none */

@@ -34,7 +34,7 @@ function jsonOf(completion: Completion, id: string): string {
     );
   };
   const check = function (this: unknown, key: string, seen: unknown): unknown {
-    // `seen` is what a `toJSON` has made of the value, so take the value itself.
+    // `seen` is the result of a `toJSON`, so take the value itself.
     const value = (this as Readonly<Record<string, unknown>>)[key];
     if (!isJson(value) && (value !== undefined || Array.isArray(this))) refuse(`'${key}' is ${kindOf(value)}`);
     return seen;

@@ -162,7 +162,7 @@ export interface OccurrenceStore extends LeaseStore {
 }
 
 /**
- * The way to find that a lease has expired, on a store that does not judge that itself.
+ * How a candidate finds that a lease has expired, on a store that does not judge expiry itself.
  * - `observed` (default): this process has observed the same nonce for the whole duration of the lease.
  * - `store-clock`: the store's own clock counts as well, so that a process without memory can find an expiry.
  */

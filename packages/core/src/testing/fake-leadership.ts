@@ -10,7 +10,7 @@ export interface FakeLeadershipOptions {
   readonly candidateId?: string | undefined;
   /** @defaultValue 'term-id-<term>' */
   readonly termId?: string | undefined;
-  /** The time for which it says that it is valid without another renewal, in milliseconds. @defaultValue 13_500 */
+  /** The result of `remainingMs()` until the test ends the leadership. @defaultValue 13_500 */
   readonly remainingMs?: number | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface ProcessClockOptions {
   readonly wallOffsetMs?: number | undefined;
 }
 
-/** The clocks of one process, by the true time of another clock. It can be killed, paused or suspended alone. */
+/** The clocks of one process, derived from another clock. The process can be killed, paused or suspended alone. */
 export class ProcessClock implements Clock {
   readonly #world: Clock;
   readonly #rate: number;

@@ -10,7 +10,7 @@ interface Entry<Value> {
   keptUntilMs: number;
 }
 
-/** A map that drops entries that nobody has read in the last hour, so that new names every second need a bounded memory. */
+/** A map that drops entries that nobody has read in the last hour, so that it stays small even if new names come every second. */
 export class ExpiringMap<Value> {
   readonly #clock: Clock;
   /** In the order in which they were checked last. */
