@@ -72,7 +72,7 @@ export interface TestEnvironment extends AsyncDisposable {
   connectUnreliably?(): Promise<UnreliableConnection>;
   /**
    * Stops the service until the result is disposed of: the service carries out nothing and sends no answer. Only for a place
-   * without {@link connectUnreliably}, whose network serves as well. Absent if `lacks.outages` says why.
+   * without {@link connectUnreliably}, because that network serves as well. Absent if `lacks.outages` says why.
    */
   interrupt?(): Promise<AsyncDisposable>;
   /** Returns a text at the service that the store's fence guards. Absent if `lacks.fence` says why. */

@@ -79,7 +79,7 @@ function isScheduled(event: unknown): boolean {
 }
 
 /**
- * Returns the metrics of an invocation, by election. Counts by function where each delivery has its own election, because
+ * Returns the metrics of an invocation, by election. If each delivery has its own election, the metrics are by function, because
  * CloudWatch charges for each dimension value.
  */
 function metricsOf({ election, electionVaries, outcome, caughtUp }: Report, functionName: string, clock: Clock): LogAttributes {

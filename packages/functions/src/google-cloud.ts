@@ -227,10 +227,7 @@ function deliveryOverHttp({ headers }: Request): string | undefined {
   return scheduled === undefined ? undefined : [host, job, scheduled].join(" ");
 }
 
-/**
- * Names the event by the subscription too, because two subscriptions of one topic deliver each message once each. They are two
- * requests.
- */
+/** Names the event by the subscription too. Two subscriptions of one topic each deliver a message, and these are two requests. */
 function deliveryOfEvent({ id, source, data }: CloudEvent<unknown>): string {
   const { subscription } = (data ?? {}) as { readonly subscription?: unknown };
   return [source, ...(typeof subscription === "string" ? [subscription] : []), id].join(" ");

@@ -116,7 +116,7 @@ export interface StickyOptions<Args extends readonly unknown[], Store extends Le
 export interface OncePerTickOptions<Args extends readonly unknown[], Store extends LeaseStore, Standby>
   extends Omit<GateOptions<Args, Store, Standby>, "minimumHoldMs">, FailureOptions {
   readonly gate: "oncePerTick";
-  /** Returns the occurrence of a delivery. @defaultValue the one that the platform's event names */
+  /** Returns the occurrence of a delivery. @defaultValue the occurrence that the platform's event names */
   readonly occurrence?: ((...args: Args) => Occurrence) | undefined;
   /**
    * The time for which a done occurrence is remembered. It has to be longer than any late delivery, and at least a day.

@@ -7,7 +7,7 @@ const warned = new WeakSet<Journal>();
 
 /**
  * Warns of an occurrence at a time that a cron expression cannot name. A schedule by rate counts from the time at which it was
- * made. In each region it fires at other times. No occurrence then equals another region's, and each region does its own.
+ * made. In each region it fires at other times. Then no two regions have the same occurrence, and each region does its own ones.
  * @param grainMs the finest step of the platform's cron expressions.
  */
 export function warnOfRate({ name, scheduledMs }: Occurrence, grainMs: number | undefined, logger: LoggerOption): void {

@@ -22,7 +22,7 @@ export function dueOf(job: Pick<CronJob, "cronTime" | "lastDate">): number {
 }
 
 /**
- * Returns the time at which the tick before another one was due. A job of one date has none before it.
+ * Returns the time at which the tick before another one was due. A job of one date has no earlier tick.
  * @throws {ConfigurationError} for a schedule that was not due in the nine years before.
  */
 export function previousDueOf({ cronTime }: Pick<CronJob, "cronTime">, scheduledMs: number): number {

@@ -111,7 +111,7 @@ export const completing: readonly Case[] = [
 ];
 
 /**
- * Returns the store of a schedule's occurrences, in one more process. In it the scene's election name is the name of one
+ * Returns the store of a schedule's occurrences, in one more process. In this store, the scene's election name is the name of one
  * occurrence.
  */
 async function occurrences(scene: Scenario, election: string = scene.election): Promise<OccurrenceStore> {
