@@ -103,7 +103,7 @@ export class Ticks<Store extends LeaseStore> implements Closable {
     return outcome ?? STOPPED;
   }
 
-  /** Does the ticks before a time that no host has done, as `catchUp` asks for. @throws as `run` does. */
+  /** Does the ticks before a time, if no host has done them, as `catchUp` asks for. @throws as `run` does. */
   async catchUpTo(beforeMs: number, task: OccurrenceTask<unknown, Store>, previous?: PreviousTick): Promise<void> {
     const failures: unknown[] = [];
     await this.#catchUpTo(beforeMs, task, previous, failures);

@@ -111,7 +111,7 @@ export class SimulatedRecordService {
     this.#clockOffsetMs += ms;
   }
 
-  /** Makes another server take over, ahead by `aheadMs`. It knows no age of the former server's writes. */
+  /** Makes another server take over, its clock ahead by `aheadMs`. It knows no age of the former server's writes. */
   failOver(aheadMs: number): void {
     this.#server += 1;
     if (this.#durable) {

@@ -70,7 +70,7 @@ export class VirtualClock implements Clock {
     this.#pass(Math.max(untilMs - this.#monotonicMs, 0));
   }
 
-  /** Lets time pass until the next timer, and runs it. Returns false, without that, if none falls due by `untilMs`. */
+  /** Lets time pass until the next timer, and runs it. If none falls due by `untilMs`, does nothing and returns false. */
   async step(untilMs: number = Infinity): Promise<boolean> {
     const next = this.#next();
     if (!next || next.atMs > untilMs) return false;
