@@ -43,7 +43,7 @@ export async function acquireLease(parts: StoreParts, request: AcquireRequest): 
 /** Grants the lease, and enters the candidate if the election has none. */
 async function enter({ requests, reader }: StoreParts, candidate: EtcdCandidate): Promise<TransactionReply> {
   const { request, keys, hex, leaseNumber } = candidate;
-  // If the grant had no reply, the transaction shows its outcome, because it needs the lease.
+  // If the grant's reply is lost, the transaction shows the outcome: it fails if the lease does not exist.
   const unanswered = await requests.grant(request.election, leaseNumber, ttlSeconds(candidate), request).then(
     () => undefined,
     (error: unknown) => {
@@ -56,7 +56,7 @@ async function enter({ requests, reader }: StoreParts, candidate: EtcdCandidate)
   try {
     return await requests.write("acquire", request.election, transaction, request);
   } catch (error) {
-    // The key may exist all the same, or may still be created. Without the lease neither lasts.
+    // etcd may have created the key, or may still do so. The revocation deletes the key, and makes a late transaction fail.
     if (mayHaveBeenApplied(error)) {
       reader.abandon(request.election, hex);
       await requests.revoke(request.election, leaseNumber, request).catch(() => undefined);

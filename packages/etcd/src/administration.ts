@@ -32,21 +32,19 @@ async function standingOf(parts: StoreParts, election: string, limits: OrderLimi
 }
 
 /**
- * Carries out a break, on the condition that the term has not changed since it was read. Reports whether it did.
+ * Carries out a break, on the condition that the term has not changed since it was read. Reports whether etcd carried the break
+ * out.
  * @throws {UnsupportedError} for a holder that does not read notes, unless the order ends its term at once.
  */
 async function carryOut(parts: StoreParts, election: string, head: Head, order: Break, limits: OrderLimits): Promise<boolean> {
   const keys = parts.keysOf(election);
-  // A hold moves the key to another lease. A note on the first lease would replace the hold's note, and would go before the key
-  // does.
+  // A hold moves the key to another lease. A note on the first lease would replace the hold's note, and expire before the key.
   const compare = [createdAt(keys.candidate(head.hex), head.term), onLease(keys.candidate(head.hex), head.leaseNumber)];
   const success = endsAtOnce(head, order) ? ending(keys, head, order) : [noting(election, keys, head, order)];
   return (await parts.requests.write("break", election, { compare, success }, limits)).succeeded;
 }
 
-/**
- * Reports whether a break takes effect at once. A key that only holds candidates back needs no wait, because no candidate leads.
- */
+/** Reports whether a break takes effect at once. A hold needs no wait, because it has no leader. */
 function endsAtOnce({ note }: Head, { immediate }: Break): boolean {
   return immediate || note?.kind === "hold";
 }
@@ -60,12 +58,14 @@ function ending(keys: ElectionKeys, { hex, info, note, leaseNumber }: Head, orde
   return [deleting(keys.candidate(hex)), deleting(keys.info(hex)), told];
 }
 
-/** Returns the operation that writes the note. The note is on the lease that it ends, so that it lasts as long as that. */
+/**
+ * Returns the operation that writes the note. The note is on the holder's lease, so etcd deletes the note together with the key.
+ */
 function noting(election: string, keys: ElectionKeys, head: Head, order: Break): Json {
   if (head.info) return putting(keys.note(head.hex), noteOf(order), head.leaseNumber);
   throw new UnsupportedError(
-    `The leader of '${election}', ${namesOf(head).holder}, is no candidate of Leasehold's: a note would not end its term. ` +
-      "With immediate: true its key is deleted. It does not notice that, and goes on until it has ended by itself: stop its process first.",
+    `The leader of '${election}', ${namesOf(head).holder}, is not a candidate of Leasehold's: a note would not end its term. ` +
+      "With immediate: true the break deletes its key, but that leader does not notice it and goes on: stop its process first.",
     { election },
   );
 }

@@ -1,15 +1,15 @@
 import { isTokenRefused } from "./etcd-errors.ts";
 import type { CallOptions, EtcdPath, EtcdReply, EtcdTransport, Json } from "./transport.ts";
 
-/** A user of etcd's. */
+/** A user of etcd. */
 export interface EtcdUser {
   readonly name: string;
   readonly password: string;
 }
 
 /**
- * Returns a transport that sends each request as a user. It asks for the token at the first request, and once more if etcd
- * refuses it. A token ends after some time, and with each change of users and roles.
+ * Returns a transport that sends each request as a user. It gets a token before the first request, and a new one if etcd refuses
+ * the token. A token expires after some time, and at each change of users and roles.
  */
 export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTransport {
   let known: string | undefined;
@@ -22,8 +22,8 @@ export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTra
   }
 
   /**
-   * Asks for one token for all waiting requests, because etcd takes a tenth of a second to check each password. If that fails,
-   * the next waiting request asks.
+   * Gets one token for all waiting requests, because etcd takes a tenth of a second to check each password. If that fails, the
+   * next waiting request tries.
    */
   async function freshToken(options: CallOptions): Promise<string> {
     while (asking) {

@@ -17,8 +17,8 @@ export interface EtcdCandidate {
 }
 
 /**
- * Returns a new candidate. Its lease has a random number of our own, so that the outcome of a request without a reply can be
- * found out.
+ * Returns a new candidate. This process chooses the lease's number at random, so that it can find out the outcome of a request
+ * whose reply was lost.
  */
 export function newCandidate(clock: Clock, keys: ElectionKeys, request: AcquireRequest): EtcdCandidate {
   const { candidateId, leaseDurationMs, value } = request;

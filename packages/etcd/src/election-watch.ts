@@ -6,7 +6,7 @@ import { keyValue, objects } from "./wire.ts";
 /**
  * Yields when etcd has begun to watch all keys of an election, when a candidate comes or goes, and when a note ends a term. Ends
  * when etcd ends the watch. A watch may lose events (etcd-io/etcd#18089), so its reader polls as well.
- * @throws {StoreError} for every failure; else the signal's reason.
+ * @throws {StoreError} for every failure. After an abort, the signal's reason.
  */
 export async function* watchElection(
   { requests, keysOf }: StoreParts,

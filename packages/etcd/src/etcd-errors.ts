@@ -18,7 +18,7 @@ const GRPC = {
   unauthenticated: 16,
 } as const;
 
-/** The statuses that say that etcd has not carried a request out. With any other status it may have. */
+/** The statuses after which etcd has certainly not carried out the request. After any other status it may have done so. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([
   GRPC.invalidArgument,
   GRPC.notFound,
@@ -68,7 +68,7 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_UNAUTHENTICATED:
     " Check user and password and, with TLS, the certificates: tls.ca for the members' own, tls.cert and tls.key for this client's.",
   STORE_DENIED:
-    " Candidates need the permission to read and to write, with their prefixes, the election's keys and those below .leasehold/; observers, to read both.",
+    " Candidates need the permission to read and to write the election's keys and those below .leasehold/, each by its prefix; observers, to read them.",
 };
 
 /** Reports whether etcd has refused the token of a request. */
@@ -90,8 +90,8 @@ export function isLeaseThere(error: unknown): boolean {
 }
 
 /**
- * Returns a transport's failure as an error of Leasehold's, and such an error unchanged. `writes`: the request may have changed
- * something.
+ * Returns a transport's failure as a `StoreError`. Returns an error of Leasehold unchanged. `writes`: the request may have
+ * changed something.
  */
 export function toStoreError(error: unknown, operation: string, election: string, writes: boolean): Error {
   if (isLeaseholdError(error)) return error;
@@ -106,7 +106,7 @@ export function toStoreError(error: unknown, operation: string, election: string
 
 function storeErrorCode({ status, grpcCode, socketCode, message }: EtcdFailure): StoreErrorCode {
   if (socketCode !== undefined) return NOT_TRUSTED.test(socketCode) ? "STORE_UNAUTHENTICATED" : "STORE_UNAVAILABLE";
-  // The answer of another program, such as a proxy, or another service on that port.
+  // Another program has answered, such as a proxy or another service on that port.
   if (grpcCode === undefined)
     return status === 404 ? "STORE_MISSING" : status === 401 ? "STORE_UNAUTHENTICATED" : "STORE_UNAVAILABLE";
   return BY_WORDS.find(([words]) => words.test(message))?.[1] ?? CODES[grpcCode] ?? "STORE_UNAVAILABLE";

@@ -63,10 +63,7 @@ import { EtcdRequests } from "./requests.ts";
 import { Retention } from "./retention.ts";
 import type { EtcdCompare } from "./wire.ts";
 
-/**
- * The shortest lease that etcd grants with its default election time-out of one second: one and a half times that, in whole
- * seconds.
- */
+/** etcd's shortest lease is one and a half times its election timeout, in whole seconds. The default timeout is one second. */
 const MIN_LEASE_MS = 2_000;
 /** The longest time that Node's timers can wait, rounded down to whole seconds. */
 const MAX_LEASE_MS = 2_147_483_000;
@@ -78,8 +75,8 @@ const MAX_VALUE_BYTES = 65_536;
  * the oldest key leads. Keys and values are those of Go's `concurrency.Election`. So programs in Go and `etcdctl elect` compete
  * in the same elections.
  *
- * A term is the revision at which the leader's key was created. It rises with every term, by more than 1. etcd keeps nothing of
- * an election without candidates. Its last term is then the highest that this process has seen.
+ * A term is the revision at which the leader's key was created. It rises with every term, often by more than 1. etcd keeps
+ * nothing of an election without candidates. The last term of such an election is the highest that this process has seen.
  *
  * @example
  * ```ts
@@ -99,7 +96,7 @@ export class EtcdLeaseStore implements LeaseStore {
     fence: "atomic",
     transfer: undefined,
     list: true,
-    // The server ends expired leases twice a second; their keys are gone one request later.
+    // The server looks for expired leases twice a second. It deletes their keys by one more write to the cluster.
     storeClock: { toleranceMs: 1_000, exact: true },
   };
   readonly clock: Clock;
@@ -194,8 +191,8 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   /**
-   * Wakes the holder once its key is deleted, for example by a revocation of its lease. Otherwise it would lead until its next
-   * renewal, beside the next leader.
+   * Wakes the holder once its key is deleted, for example by a revocation of its lease. Otherwise the holder would lead until its
+   * next renewal, beside the next leader.
    */
   watchLease(lease: Lease, { signal }: WatchOptions): AsyncIterable<void> {
     return watchHolding(this.#parts, this.#parts.holdings.of(lease), signal);
@@ -231,7 +228,7 @@ export class EtcdLeaseStore implements LeaseStore {
   async transfer(election: string, _candidateId: string, _options?: TransferOptions): Promise<TransferOutcome> {
     checkName("election", election);
     throw new UnsupportedError(
-      "An election on etcd is a queue: the next in it leads, and no other can be named. resign() makes way for it.",
+      "An election on etcd is a queue: its next candidate leads, and you cannot choose another one. resign() lets it lead.",
       {
         election,
       },
@@ -239,8 +236,8 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   /**
-   * Returns the occurrences of a schedule. Each has a key on a lease that ends after its last write: `retentionMs` later, or up
-   * to a sixteenth more.
+   * Returns the occurrences of a schedule. Each has a key on a lease that ends `retentionMs` after the key's last write, or up to
+   * a sixteenth later.
    */
   occurrences(election: string, { retentionMs }: OccurrenceOptions): EtcdOccurrenceStore {
     checkName("election", election);
@@ -250,8 +247,8 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   /**
-   * Returns conditions for the `compare` of your own transaction, in the shape of etcd's gateway. With them etcd carries it out
-   * only while this leadership lasts, whatever this process believes. Sends nothing.
+   * Returns conditions for the `compare` of your own transaction, in the shape of etcd's gateway. With them, etcd carries out the
+   * transaction only while this leadership lasts, whatever this process believes. Sends nothing.
    *
    * @example
    * ```ts
@@ -286,7 +283,7 @@ function checkRequest(request: AcquireRequest): void {
   duration("renewIntervalMs", renewIntervalMs);
   checkTerm("minTerm", minTerm);
   if (!reservation) return;
-  throw new UnsupportedError("etcd keeps nothing of an election that nobody is a candidate of, and so no reservation.", {
+  throw new UnsupportedError("etcd keeps nothing of an election without candidates, so it cannot keep a reservation.", {
     election,
   });
 }

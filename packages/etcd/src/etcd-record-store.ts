@@ -22,17 +22,17 @@ const NEVER = "-1";
 /**
  * Keeps each record in one key, which is compared and swapped on the revision of its last write.
  *
- * etcd reports no time, but its leases end. So each record has marks: one for each duration that a process may have to wait after
- * its nonce, on a lease of that duration. Once a mark is gone, its duration has passed. The lease is granted before the nonce is
- * written; the holder counts from before that. If the members elect another leader, the lease begins anew, and others wait
- * longer.
+ * etcd reports no time, but its leases end. So each record has marks. A mark is a key on a lease whose duration a process may
+ * have to wait after the record's nonce. Once a mark is gone, its duration has passed. The mark's lease is granted before the
+ * nonce is written, and the holder counts from before the grant. If the members elect another leader, that lease begins anew, and
+ * other processes wait longer.
  */
 export class EtcdRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
   readonly capabilities: RecordStoreCapabilities = {
     maxValueBytes: 65_536,
     fence: "atomic",
-    // A lease lasts whole seconds, by default at least two. Its keys go up to half a second after its end.
+    // A lease lasts whole seconds, by default at least two. etcd deletes its keys up to half a second after its end.
     storeClock: { toleranceMs: 2_500, exact: true },
   };
   readonly #requests: EtcdRequests;
@@ -77,7 +77,7 @@ export class EtcdRecordStore implements RecordStore {
     const { succeeded, header } = await this.#requests
       .transact("put", election, transaction, { signal, writes: true })
       .catch((error: unknown) => {
-        // The next write asks for another lease, in case this one is gone.
+        // Makes the next write get another lease, because this one may be gone.
         this.#retention.forget();
         throw error;
       });

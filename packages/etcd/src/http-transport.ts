@@ -19,7 +19,7 @@ const OK = 200;
 const UNAVAILABLE = 14;
 const UNAUTHENTICATED = 16;
 const NAMED_CLIENT =
-  "where authentication is on, etcd's gateway takes no client's certificate that has a common name: give this client one without";
+  "etcd's gateway with authentication refuses a client's certificate that has a common name: give this client a certificate without one";
 
 /**
  * Sends requests to etcd's JSON gateway, over `node:http` and `node:https`. A request goes to the endpoint that answered last. If
@@ -80,7 +80,7 @@ export class HttpTransport implements EtcdTransport {
         const failure = failureOf(error);
         if (isUnwell(failure, signal)) this.#leave(endpoint);
         if (signal.aborted) throw signal.reason;
-        // A server that expects TLS, or does not understand it, hangs up like this.
+        // A server closes the connection like this if only one of the two sides uses TLS.
         const isHungUp = failure.socketCode === "ECONNRESET" && !this.#hasAnswered;
         // Node's own message differs from case to case.
         if (isHungUp) {

@@ -21,7 +21,7 @@ export class ElectionKeys {
     this.prefix = `${prefix}${election}/`;
     if (this.prefix.startsWith(OWN) || OWN.startsWith(this.prefix)) {
       throw new ConfigurationError(
-        `An election of this name would have its keys below '${OWN}', which is kept for the store's own.`,
+        `An election of this name would have its keys below '${OWN}', which is kept for the store's own keys.`,
         { election },
       );
     }
@@ -86,8 +86,8 @@ export class OccurrenceKeys {
 }
 
 /**
- * Returns the election of a candidate's key, without the store's prefix: what stands before the last slash. After it stands the
- * lease that the key is on. Returns `undefined` for any other key.
+ * Returns the election of a candidate's key: the text before the last slash. The text after it is the hex of the lease that the
+ * key is on. Returns `undefined` for any other key. @param key without the store's prefix.
  */
 export function candidateKeyOf(key: string, lease: string): string | undefined {
   const slash = key.lastIndexOf("/");

@@ -8,7 +8,7 @@ import { bytes, keysFrom, type KeyValue } from "./wire.ts";
 
 /** etcd refuses a transaction of more than 128 operations. Reading an election takes three. */
 const ELECTIONS_PER_READ = 40;
-/** The end of a range without an end, as etcd writes it. It is also the least key. */
+/** etcd's sign for a range without an end. The same byte is also the least key. */
 const ALL = "\0";
 
 /**
@@ -21,7 +21,7 @@ export async function* listElections(
   prefix: string,
   limits: CallLimits,
 ): AsyncGenerator<ListedElection> {
-  // Keys are in order. Those of `a/b` may lie between those of `a`, so `a` is remembered while keys below it follow.
+  // Keys come in order. The keys of `a/b` may lie between those of `a`. So `open` contains `a` as long as keys below `a/` follow.
   let open: readonly string[] = [];
   for await (const keys of pagesOf(parts, keyPrefix, prefix, limits)) {
     const found = new Set<string>();
@@ -42,7 +42,7 @@ export async function* listElections(
   }
 }
 
-/** Yields pages of keys, without those of the store's own. Occurrences are among these, and may be many. */
+/** Yields pages of keys. Leaves out the keys below {@link OWN}, because there may be many occurrences among them. */
 async function* pagesOf(
   { requests }: StoreParts,
   keyPrefix: string,

@@ -41,7 +41,8 @@ export function lookingAt({ candidates, infos, notes }: ElectionKeys): readonly 
 
 /**
  * Returns the read that shows who leads. A range costs etcd work in proportion to its candidates. So if the leader is known, only
- * its own keys are read. The condition is that its key is still the one of that term: every later candidate is younger.
+ * its own keys are read. The condition is that the leader's key still exists with that term. The keys of all other candidates are
+ * younger.
  */
 export function lookingFor(keys: ElectionKeys, leader: Pick<Head, "hex" | "term"> | undefined): Transaction {
   if (!leader) return { success: lookingAt(keys) };
@@ -49,7 +50,7 @@ export function lookingFor(keys: ElectionKeys, leader: Pick<Head, "hex" | "term"
   return { compare: [createdAt(keys.candidate(hex), term)], success: lookingAtOne(keys, hex), failure: lookingAt(keys) };
 }
 
-/** Returns operations with the results of {@link lookingAt}, for a candidate that leads. */
+/** Returns operations with the same results as those of {@link lookingAt}, if this candidate leads. */
 export function lookingAtOne(keys: ElectionKeys, hex: string): readonly Json[] {
   return [getting(keys.candidate(hex)), getting(keys.info(hex)), getting(keys.note(hex))];
 }
@@ -86,13 +87,13 @@ export function candidateOf(election: string, keys: ElectionKeys, { key }: KeyVa
   const hex = keys.hexOf(key);
   if (hex !== undefined) return hex;
   const problem =
-    "a candidate's key ends with the hex of its lease. An election whose name goes on after this one's and a slash would lie here, too";
+    "it does not end with the hex of a lease. An election whose name begins with this one's and a slash has its keys here, too";
   throw new ForeignRecordError(election, `The key '${key}' in etcd`, problem);
 }
 
 /**
  * Returns the election as readers get it; `undefined` if there never was a term, as far as this process knows.
- * @param lastTerm the highest term seen; it is used if no candidate leads, because etcd does not keep it then.
+ * @param lastTerm the highest term seen; it is used if no candidate leads, because etcd then keeps no term.
  * @param holdLeftMs the rest of a hold, if it is known.
  */
 export function snapshotOf(
@@ -119,8 +120,8 @@ export function snapshotOf(
 }
 
 /**
- * Returns a candidate's name and value. A candidate that is not Leasehold's is named by its value, or by its lease if that is
- * empty.
+ * Returns a candidate's name and value. A candidate that is not Leasehold's is named by its value, or by its lease if the value
+ * is empty.
  */
 export function namesOf({ hex, value, info }: Head): Pick<LeaseSnapshot, "holder" | "value"> {
   if (info) return { holder: info.candidateId, ...(info.published ? { value } : {}) };

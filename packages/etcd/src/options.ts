@@ -25,8 +25,8 @@ export interface EtcdLeaseStoreOptions {
   /** The user's password. */
   readonly password?: string | undefined;
   /**
-   * The text before the name of each election, unchanged. With `/services/` the election `billing` is the one of Go's
-   * `concurrency.NewElection(session, "/services/billing")`. @defaultValue nothing
+   * The store puts this text before the name of each election, with nothing between them. With `/services/` the election
+   * `billing` is the one of Go's `concurrency.NewElection(session, "/services/billing")`. @defaultValue nothing
    */
   readonly prefix?: string | undefined;
   /** A transport of your own, in place of `endpoints`. */
@@ -93,7 +93,7 @@ function checkTls(tls: EtcdTls | undefined, isHttps: boolean): void {
     createSecureContext({ ...tls });
   } catch {
     // OpenSSL's message may quote the given text, which may be a key.
-    throw new ConfigurationError("tls cannot be used: ca, cert and key must be PEM, and the key that of the certificate.");
+    throw new ConfigurationError("tls cannot be used: ca, cert and key must be PEM, and key must belong to cert.");
   }
 }
 
@@ -110,5 +110,5 @@ function checkPrefix(prefix: unknown): asserts prefix is string {
 
 function checkText(name: string, given: unknown): string {
   if (typeof given === "string" && given !== "") return given;
-  throw new ConfigurationError(`${name} is missing; where etcd's authentication is on, give both user and password.`);
+  throw new ConfigurationError(`${name} is missing; if etcd's authentication is on, give both user and password.`);
 }

@@ -13,7 +13,7 @@ export class PlaceKeeper {
   readonly #stopping = new AbortController();
   #timer: Timer | undefined;
 
-  /** @param keepAlive sends one; resolves to whether the lease exists. */
+  /** @param keepAlive sends a keep-alive, and reports whether the lease exists. */
   constructor(clock: Clock, intervalMs: number, timeoutMs: number, keepAlive: (limits: CallLimits) => Promise<boolean>) {
     this.#clock = clock;
     this.#intervalMs = intervalMs;

@@ -3,21 +3,21 @@ import type { EtcdRequests } from "./requests.ts";
 import { bytes } from "./wire.ts";
 
 /**
- * The least time between two beginnings of a watch, in milliseconds. It doubles up to the longest while watches break, as at a
- * proxy that lets no watch through. Each beginning also costs a read.
+ * The shortest time between two starts of a watch, in milliseconds. While watches break, it doubles up to `AGAIN_MAX_MS`, for
+ * example behind a proxy that blocks watches. Each start also costs a read.
  */
 const AGAIN_MS = 1_000;
 const AGAIN_MAX_MS = 60_000;
 
 /**
- * Waits for the end of one of a few keys: a candidate's own, and the one before it. A wake-up is a hint and not a proof, so the
- * caller reads after it. It also wakes after a time, because a watch may lose events (etcd-io/etcd#18089), or stall.
+ * Waits until etcd deletes one of a few keys: a candidate's own key, or the key before it. A wake-up is a hint and not a proof,
+ * so the caller reads afterwards. The wait also has a limit, because a watch may lose events (etcd-io/etcd#18089), or stall.
  */
 export class PlaceWatch {
   readonly #clock: Clock;
   readonly #requests: EtcdRequests;
   readonly #election: string;
-  /** The watched keys, one per line; empty if there is no watch, or it has broken. */
+  /** The watched keys, one per line; empty if there is no watch, or if the watch has broken. */
   #watched = "";
   #stopping = new AbortController();
   #isWoken = false;
@@ -43,8 +43,8 @@ export class PlaceWatch {
   }
 
   /**
-   * Waits until one of the keys may have ended, the watch has broken, `wake()` is called, or `withinMs` has passed. Reports
-   * whether etcd has sent the end of one of them.
+   * Waits until one of the keys may be deleted, the watch has broken, `wake()` is called, or `withinMs` has passed. Reports
+   * whether etcd has sent a deletion.
    */
   async ended(withinMs: number): Promise<boolean> {
     if (!this.#isWoken) {
@@ -78,7 +78,7 @@ export class PlaceWatch {
     const creates = keys.map((key) => ({ key: bytes(key), start_revision: String(revision + 1), filters: ["NOPUT"] }));
     try {
       for await (const message of this.#requests.watch(this.#election, creates, signal)) {
-        // For example by compaction, or by a member without a leader.
+        // etcd cancels a watch, for example after a compaction, or at a member without a leader.
         if (message["canceled"] === true) break;
         if (message["events"] === undefined) continue;
         this.#wasTold = true;

@@ -4,7 +4,7 @@ import type { StoreParts } from "./parts.ts";
 import type { CallLimits } from "./requests.ts";
 import { bytes, putting, type EtcdCompare } from "./wire.ts";
 
-/** The number of no lease, and so the last part of no key. */
+/** No lease has this number, so no candidate's key ends with it. */
 const NO_LEASE = "0";
 
 /**
@@ -19,7 +19,7 @@ export async function probe({ requests }: StoreParts, keys: ElectionKeys, electi
   const { succeeded } = await requests.write("check", election, { compare: [never], success }, limits);
   if (!succeeded) return;
   throw new ConfigurationError(
-    `etcd has carried out a write of '${election}' whose condition cannot hold: something on the way is no etcd.`,
+    `etcd has carried out a write of '${election}' whose condition cannot hold: the server that answered is not etcd.`,
     { election },
   );
 }

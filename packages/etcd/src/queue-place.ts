@@ -23,7 +23,7 @@ import { createdAt, getting, ranging, type KeyValue } from "./wire.ts";
 /** The state of a place, as one read shows it. */
 interface QueuePosition {
   readonly observed: ObservedElection;
-  /** The key right before its own, for which alone it waits; absent if it is this place's turn. */
+  /** The key right before the place's own. The place waits for this key only. Absent if it is this place's turn. */
   readonly before: string | undefined;
   readonly reply: TransactionReply;
 }
@@ -130,7 +130,7 @@ export class QueuePlace implements Place {
     this.#watch.wake();
   }
 
-  /** Takes the place, if it has not or if the outcome is unknown. Reports whether the place exists. */
+  /** Joins the queue, unless a reply has already confirmed the join. Reports whether the place exists. */
   async #take(limits: CallLimits): Promise<boolean> {
     const { requests } = this.#parts;
     const { request, keys, hex } = this.#candidate;
@@ -141,7 +141,7 @@ export class QueuePlace implements Place {
         const key = keys.candidate(hex);
         const transaction = { compare: [createdAt(key, 0)], success: entering(this.#candidate), failure: [getting(key)] };
         const { succeeded, header, ranges } = await requests.write("join", election, transaction, limits);
-        // The key exists already if an earlier request without a reply has arrived.
+        // If the key exists already, an earlier request has created it, and its reply was lost.
         this.#term = succeeded ? header.revision : ranges[0]?.[0]?.createRevision;
       } catch (error) {
         if (!isLeaseGone(error)) throw error;
@@ -158,7 +158,7 @@ export class QueuePlace implements Place {
     this.#isBegun = true;
     await this.#parts.requests
       .grant(this.#candidate.request.election, this.#candidate.leaseNumber, ttlSeconds(this.#candidate), limits)
-      // The number is random and our own. So if it exists, an earlier request without a reply has arrived.
+      // This process chose the number at random. So if the lease exists, an earlier request of this place has created it.
       .catch((error: unknown) => {
         if (!isLeaseThere(error)) throw error;
       });
@@ -181,14 +181,14 @@ export class QueuePlace implements Place {
     const observed = sightingOf(election, keys, reply.header.revision, electionData(rest));
     if (before) candidateOf(election, keys, before);
     this.#before = before;
-    // This place's own turn is not a term in which anybody has led yet.
+    // If it is this place's turn, its key is the oldest, but no process has led in that term yet.
     if (observed.head?.hex !== hex) reader.saw(observed);
     return { observed, before: before?.key, reply };
   }
 
   /**
    * Returns the read for this place. Reading the whole queue costs etcd work in proportion to its length. So the read does that
-   * only if the leader's key, or the one before its own, is gone.
+   * only if the leader's key, or the key before this place's own, is gone.
    */
   #looking(term: number): Transaction {
     const { request, keys, hex } = this.#candidate;
@@ -204,7 +204,7 @@ export class QueuePlace implements Place {
     };
   }
 
-  /** Returns operations that read its own key, an administrator's note for it, and the key right before it. */
+  /** Returns operations that read this place's own key, an administrator's note for it, and the key right before it. */
   #lookingAtOwn(term: number): readonly Json[] {
     const { keys, hex } = this.#candidate;
     const before = { sort_target: "CREATE", sort_order: "DESCEND", limit: "1", max_create_revision: String(term - 1) };

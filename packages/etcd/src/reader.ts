@@ -66,7 +66,7 @@ export class ElectionReader {
     this.saw({ election, revision: term, head: { hex, term, leaseNumber, value: "", info, note: undefined } });
   }
 
-  /** Remembers a term that the caller has seen. A caller may live longer than this memory; for it terms must not go back. */
+  /** Remembers a term that the caller has seen. The caller may live longer than this memory, and must not see terms go back. */
   knows(election: string, term = 0): void {
     const { isVacant = false, leaseDurationMs, leader } = this.#memories.get(election) ?? {};
     this.#memories.set(election, { isVacant, leaseDurationMs, leader, term: Math.max(term, this.lastTerm(election)) });
@@ -97,7 +97,7 @@ export class ElectionReader {
     this.#memories.keep(election, forMs);
   }
 
-  /** Remembers a lease that may have a key without a process, so that it is revoked when a read shows it. */
+  /** Remembers a lease that no process uses, but whose key may exist. If a read shows the key, the lease is revoked. */
   abandon(election: string, hex: string): void {
     this.#abandoned.set(hex, true);
     const memory = this.#memories.get(election);

@@ -8,10 +8,10 @@ import type { Json } from "./transport.ts";
 import { createdAt, deleting, onLease, putting } from "./wire.ts";
 
 /**
- * Ends the term, in one transaction, on the condition that the key is still this term's. The next in the queue then sees the
- * key's deletion. After that the lease is revoked; a failure of this is ignored.
+ * Ends the term, in one transaction, on the condition that the key is still this term's. The next candidate in the queue then
+ * sees the key's deletion. After that the lease is revoked; a failed revocation is ignored.
  *
- * A hold leaves the key in place, on another lease that no process renews, with a note that the term is over. So it blocks
+ * A hold leaves the key in place, on another lease that no process renews, with a note that the term is over. So the key blocks
  * programs in Go, too.
  */
 export async function releaseLease(

@@ -16,10 +16,9 @@ type LossOutcome = Extract<RenewOutcome, { held: false }>;
  * Renews the lease: a keep-alive, and a linearizable read of its own key through the same member. The lease counts from before
  * the keep-alive was sent.
  *
- * A keep-alive alone proves nothing. etcd grants it even after a revocation (before 3.4.38, 3.5.23 and 3.6.5). So does a member
- * that does not know yet that it is no longer the leader.
- * @throws {StoreError} also if the members elected another leader between the two requests: only under one leader is the renewal
- * sure to last.
+ * A keep-alive alone proves nothing. etcd before 3.4.38, 3.5.23 and 3.6.5 confirms it even after a revocation. A member that
+ * does not know yet that it is no longer the leader confirms it in every version.
+ * @throws {StoreError} also if the members elected another leader between the two requests: the renewal may then be lost.
  */
 export async function renewLease(parts: StoreParts, holding: HeldKey, given: RequestLimits): Promise<RenewOutcome> {
   const { clock, requests } = parts;
@@ -59,12 +58,12 @@ export async function publishValue(
 }
 
 /**
- * @throws {StoreError} unless both replies are of one raft term. Then the member that extended the lease was still the members'
- * leader while the key was read. Every later leader begins with the full time of each lease.
+ * @throws {StoreError} unless both replies are of one raft term. In that case the member that extended the lease was still the
+ * members' leader while the key was read. Every later leader restarts each lease with its full duration.
  */
 export function checkSameLeader(election: string, kept: KeepAliveReply | undefined, found: TransactionReply): void {
   if (kept?.header.raftTerm === found.header.raftTerm && kept.header.clusterId === found.header.clusterId) return;
-  const message = `${STORE_NAME}: the members elected another leader while '${election}' was renewed; the next renewal will tell.`;
+  const message = `${STORE_NAME}: the members elected another leader while '${election}' was renewed; the next renewal shows the result.`;
   throw new StoreError("STORE_CONFLICT", message, { store: STORE_NAME, operation: "renew", election, mayHaveBeenApplied: true });
 }
 

@@ -77,7 +77,7 @@ export class EtcdRequests {
     this.#cluster = cluster;
   }
 
-  /** Sends one transaction that only reads. It is linearizable, and all of it shows one revision. */
+  /** Sends one transaction that only reads. It is linearizable, and all its ranges show one revision. */
   async read(operation: string, election: string, reading: Transaction, limits: CallLimits): Promise<TransactionReply> {
     const label = { operation, election, writes: false, linearizable: true };
     return transactionReply(await this.#send(label, "/v3/kv/txn", bodyOf(reading), limits));
@@ -89,8 +89,8 @@ export class EtcdRequests {
   }
 
   /**
-   * Grants a lease under a number of the caller's, as decimal digits. @throws {StoreError} if etcd grants less than was asked
-   * for.
+   * Grants a lease under a number of the caller's, as decimal digits. @throws {StoreError} if etcd grants a shorter lease than
+   * requested.
    */
   async grant(election: string, lease: string, ttlS: number, limits: CallLimits): Promise<void> {
     const label = { operation: "grant", election, writes: true, linearizable: false };
@@ -98,7 +98,7 @@ export class EtcdRequests {
     const grantedS = Number(body["TTL"] ?? 0);
     if (grantedS >= ttlS) return;
     // A lease without a key affects nothing, and ends by itself.
-    const message = `${STORE_NAME}: a lease of ${ttlS} s was asked for '${election}', and one of ${grantedS} s granted.`;
+    const message = `${STORE_NAME}: a lease of ${grantedS} s was granted for '${election}', instead of ${ttlS} s.`;
     throw new StoreError("STORE_REJECTED", message, {
       store: STORE_NAME,
       operation: "grant",
@@ -139,8 +139,8 @@ export class EtcdRequests {
   }
 
   /**
-   * Yields the messages of a watch, until it ends or the signal aborts. @throws {StoreError} for every failure; else the signal's
-   * reason.
+   * Yields the messages of a watch, until it ends or the signal aborts. @throws {StoreError} for every failure. After an abort,
+   * the signal's reason.
    */
   async *watch(election: string, requests: readonly Json[], signal: AbortSignal): AsyncGenerator<Json, void, undefined> {
     try {

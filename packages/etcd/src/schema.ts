@@ -38,7 +38,7 @@ export function decodeRecord(text: string): Partial<LeaseRecord> | undefined {
   return parsed(text);
 }
 
-/** Returns the durations that a process may have to wait after a record's nonce. */
+/** Returns the durations that a process may have to wait after a record's nonce was written. */
 export function durationsOf({ termId, leaseDurationMs, bars }: Partial<LeaseRecord> = {}): readonly number[] {
   const untilMs = Array.isArray(bars) ? bars.map((bar: { untilMs?: unknown } | null) => bar?.untilMs) : [];
   const waits = [termId === null ? undefined : leaseDurationMs, ...untilMs];

@@ -8,8 +8,7 @@ export interface KeyValue {
   readonly rawKey: string;
   readonly value: string;
   /**
-   * The store's revision at which the key was created. The store's revision rises with every write; this one stays while the key
-   * exists.
+   * etcd's revision at which the key was created. etcd's revision rises with every write; this value stays while the key exists.
    */
   readonly createRevision: number;
   readonly modRevision: number;

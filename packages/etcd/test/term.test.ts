@@ -229,7 +229,7 @@ describe("a term on etcd", () => {
       expect(error).toMatchObject({
         code: "STORE_REJECTED",
         mayHaveBeenApplied: false,
-        message: "etcd: a lease of 10 s was asked for 'e', and one of 0 s granted.",
+        message: "etcd: a lease of 0 s was granted for 'e', instead of 10 s.",
       });
     });
   });
@@ -283,7 +283,7 @@ describe("a term on etcd", () => {
       expect((await asking(() => store.renew(lease, LIMITS)))[1]).toMatchObject({
         code: "STORE_CONFLICT",
         operation: "renew",
-        message: "etcd: the members elected another leader while 'e' was renewed; the next renewal will tell.",
+        message: "etcd: the members elected another leader while 'e' was renewed; the next renewal shows the result.",
       });
     });
 
@@ -388,7 +388,7 @@ describe("a term on etcd", () => {
       etcd.service.keys.put("e/1f", "theirs", "31");
       await expect(etcd.run(store.break("e", { reason: "over" }))).rejects.toMatchObject({
         code: "UNSUPPORTED",
-        message: /^The leader of 'e', theirs, is no candidate of Leasehold's.*stop its process first\.$/,
+        message: /^The leader of 'e', theirs, is not a candidate of Leasehold's.*stop its process first\.$/,
       });
       expect(await etcd.run(store.break("e", { reason: "over", immediate: true }))).toMatchObject({ broken: true });
       expect([...etcd.under("e/"), ...etcd.under(".leasehold/e/")]).toEqual([]);
