@@ -97,16 +97,17 @@ class Acquisition {
 
   /**
    * Takes the second step: writes the term under the lease just acquired. The leadership starts only after the service has
-   * confirmed the write. Returns `undefined` if another candidate had a whole term between the read and the lease, with a
-   * reservation for others.
+   * confirmed the write. Returns `undefined` if another candidate's whole term came between the read and the lease, and its
+   * reservation or transfer excludes this candidate.
    */
   async #takeTerm(before: ObservedBlob): Promise<Lease | undefined> {
     const { clock, requests, holdings } = this.#parts;
     const { election, candidateId, leaseDurationMs } = this.#request;
     const written = await this.#writeTerm(before);
     if (!written) return undefined;
-    // The break of a hold names no lease. A late one may have hit this lease before its term was written. Then this renewal
-    // fails; otherwise the lease would end with the hold. A later break fails, because the ETag has changed.
+    // A hold's break carries no lease id. A delayed break may have hit this lease before its term was written. Then this renewal
+    // fails. Without the renewal, the lease would end with the hold. A break after that write fails, because the ETag has
+    // changed.
     if (written.before.holdMs !== undefined) await requests.renew(election, this.#client, this.#request);
     const { term, termId = "" } = written.term;
     const lease: Lease = { election, candidateId, term, termId, leaseDurationMs, grantedAt: this.#grantedAt };
@@ -191,13 +192,16 @@ async function sightingFor({ requests, reader }: StoreParts, request: AcquireReq
   if (found) return found;
   const etag = await requests.create(election, encodeTerm({ term: 0 }, {}), request);
   if (etag !== undefined) return reader.sawCreated(election, etag);
-  // If another process created the blob first, the blob exists too.
+  // Another process has created the blob first.
   const created = await reader.read(election, request);
   if (created) return created;
   throw new ForeignRecordError(election, requests.describe(election), "it vanished right after it was created");
 }
 
-/** Returns whether the candidate may lead if the lease is free. The service decides that when the lease is requested. */
+/**
+ * Returns whether the candidate may lead if the lease is free. The service decides whether it is free when this process requests
+ * the lease.
+ */
 function isTurnOf({ clock }: StoreParts, { candidateId, reservation }: AcquireRequest, observed: ObservedBlob): boolean {
   return mayAcquire({ bar: barOfFree(observed, clock.monotonicMs()) }, candidateId, reservation?.group);
 }

@@ -53,9 +53,9 @@ function isCarriedOut(found: BlobReading, order: Order): boolean {
 }
 
 /**
- * Carries out the order, on the condition that the blob has not been written since the read. Returns whether that was so. If the
- * lease is not free, writes a note beside the blob with the reason or the target. Then breaks the lease. If it is free, writes
- * the order into the metadata.
+ * Carries out the order, on the condition that the blob has not been written since the read. Returns false if it has been
+ * written. If the lease is free, writes the order into the metadata. Otherwise writes a note beside the blob with the reason or
+ * the target, and then breaks the lease.
  */
 async function carryOut(write: OrderWrite): Promise<boolean> {
   try {
@@ -76,7 +76,8 @@ async function breakLease({ requests, election, found, order, limits }: OrderWri
 
 /**
  * Writes the order in place of the value and the reservation of the last leader. There is no leader, and the administrator
- * decides which candidate may lead. The history gets the end of the term, because the lease no longer shows it after the write.
+ * decides which candidate may lead. The history gets the end of the term, because after the write the lease no longer shows how
+ * the term ended.
  */
 async function writeOrder({ requests, election, found, order, limits }: OrderWrite): Promise<void> {
   const { metadata, etag } = found;
@@ -105,10 +106,7 @@ async function writeNote(requests: BlobRequests, election: string, note: BreakNo
   await requests.writeNote(election, encodeNote(note), present?.etag, limits);
 }
 
-/**
- * Returns whether the order need not wait for the lease. A break need not wait for a lease that is only a hold, because it has no
- * leader.
- */
+/** Returns whether the order need not wait for the lease. A break need not wait for a hold, because a hold has no leader. */
 function endsAtOnce({ term }: BlobReading, order: Order): boolean {
   return order.kind === "break" && (order.immediate || term.holdMs !== undefined);
 }

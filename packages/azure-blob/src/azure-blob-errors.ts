@@ -116,14 +116,13 @@ function readFailure(error: unknown): BlobFailure {
   };
 }
 
-/** Returns whether another candidate has the lease, or had it and it is still breaking. */
+/** Returns whether another candidate's lease is in force, or is still breaking. */
 export function isTaken({ code }: BlobFailure): boolean {
   return TAKEN.has(code);
 }
 
 /**
- * Returns whether a creation failed because the blob or container exists. The service has two codes for that if the blob is
- * leased.
+ * Returns whether a creation failed because the blob or container exists. For a leased blob, the service has two codes for this.
  */
 function alreadyExists({ status, code }: BlobFailure): boolean {
   return (status === 409 || status === 412) && EXISTS.has(code);
@@ -176,7 +175,7 @@ function adviceFor({ status, code, fromService }: BlobFailure, errorCode: StoreE
 }
 
 function storeErrorCode(status: number, code: string): StoreErrorCode {
-  // The status is then that of the service that issues tokens.
+  // If no credentials were obtained, the status is that of the service that issues tokens.
   const isTokenServiceDown = status === 429 || status >= 500;
   if (NO_CREDENTIALS.has(code)) return isTokenServiceDown ? "STORE_UNAVAILABLE" : "STORE_UNAUTHENTICATED";
   if (status === 401 || UNKNOWN_CALLER.has(code)) return "STORE_UNAUTHENTICATED";

@@ -4,7 +4,7 @@ import { BLOB_STORE_OPTIONS, type BlobLeaseStoreOptions } from "./options.ts";
 
 /** The place and name of the mutex's blob, and the options of an `Elector`. */
 export interface BlobMutexSettings extends BlobLeaseStoreOptions, Omit<ElectorOptions, "store" | "election" | "clock"> {
-  /** The blob's name, which is also the election's. With `blob` it may be left out. */
+  /** The blob's name, which is also the election's. It may be left out if `blob` is given. */
   readonly blobName?: string | undefined;
 }
 
@@ -22,7 +22,12 @@ export type MutexTask = (signal: AbortSignal, leadership: Leadership) => Promise
  * lease still lasts, and the lease is not released before the task has settled.
  *
  * @example
- *   ```ts const mutex = new BlobDistributedMutex({ container, blobName: "nightly-billing" }, async (signal) => { while (!signal.aborted) await billNext(signal); }); await mutex.runTaskWhenMutexAcquired(signal); ```
+ * ```ts
+ * const mutex = new BlobDistributedMutex({ container, blobName: "nightly-billing" }, async (signal) => {
+ *   while (!signal.aborted) await billNext(signal);
+ * });
+ * await mutex.runTaskWhenMutexAcquired(signal);
+ * ```
  */
 export class BlobDistributedMutex {
   /** The store. Use it for `seal` and `fencedUpload`, and to read or break the lease. */

@@ -76,7 +76,10 @@ const MAX_VALUE_BYTES = 2_048;
  * Contributor* on the container, observers *Storage Blob Data Reader*.
  *
  * @example
- *   ```ts const store = new BlobLeaseStore({ accountUrl: "https://acme.blob.core.windows.net", containerName: "leases" }); const elector = new Elector({ store, election: "nightly-billing", leaseDurationMs: 15_000 }); ```
+ * ```ts
+ * const store = new BlobLeaseStore({ accountUrl: "https://acme.blob.core.windows.net", containerName: "leases" });
+ * const elector = new Elector({ store, election: "nightly-billing", leaseDurationMs: 15_000 });
+ * ```
  */
 export class BlobLeaseStore implements LeaseStore {
   readonly name: string = STORE_NAME;
@@ -90,7 +93,8 @@ export class BlobLeaseStore implements LeaseStore {
     fence: "after-seal",
     transfer: { drain: "remaining-lease" },
     storeClock: undefined,
-    // A reservation counts between two dates of the service. Each names a second, and may be wrong by almost one more.
+    // Two dates of the service measure how long a reservation has lasted. Each date is in whole seconds, so the reservation may
+    // last almost 2 s longer.
     reservation: { toleranceMs: 2_000 },
     list: true,
   };
@@ -214,7 +218,7 @@ export class BlobLeaseStore implements LeaseStore {
   async repair(election: string, _options?: RepairOptions): Promise<RepairOutcome> {
     checkName("election", election);
     throw new UnsupportedError(
-      "A blob's term is written by the holder of its lease alone. Start the candidates with a minTerm above every term that was seen.",
+      "Only the holder of a blob's lease can write its term. Start the candidates with a minTerm above every term that was seen.",
       { election },
     );
   }

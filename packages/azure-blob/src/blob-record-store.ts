@@ -139,7 +139,7 @@ export class BlobRecordStore implements RecordStore {
   }
 }
 
-/** Returns the parsed content, or `undefined` if it is not JSON. The engine checks both. */
+/** Returns the parsed content, or `undefined` if it is not JSON. The engine refuses a value that is not a record. */
 function parsed(content: string): unknown {
   try {
     return JSON.parse(content) as unknown;

@@ -6,8 +6,8 @@ import type { BlobReader } from "./reader.ts";
 const MAX_PROBES = 8;
 
 /**
- * Reads by which the holders of one store learn the service's clock. They are sent when the `Date` of the reply gives the most
- * information. One holder reads for all: a thousand terms that begin together would otherwise send as many reads each.
+ * Reads by which the holders of one store learn the service's clock. Each is sent when the `Date` of its reply gives the most
+ * information. One holder reads for all. Otherwise each of a thousand terms that begin together would send these reads.
  */
 export class ClockProbes {
   readonly #clock: Clock;

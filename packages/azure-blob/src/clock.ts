@@ -16,7 +16,7 @@ export function ageMs({ date, lastModified }: Dated): number {
   return (date?.getTime() ?? 0) - (lastModified?.getTime() ?? 0);
 }
 
-/** Returns the least value that {@link ageMs} can be. */
+/** Returns the least age that these dates allow: each date names a whole second. */
 export function leastAgeMs(dated: Dated): number {
   return Math.max(ageMs(dated) - DATE_GRAIN_MS, 0);
 }

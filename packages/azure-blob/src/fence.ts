@@ -80,7 +80,7 @@ export async function uploadFenced(
  * blob is not an error.
  *
  * The fence is deleted together with the blob. A deposed leader that has never seen the blob can create it afterwards. So can a
- * write that was sent before. To keep such writes out, upload an empty blob instead, or seal the blob again.
+ * delayed write that was sent before the deletion. To keep such writes out, upload an empty blob instead, or seal the blob again.
  *
  * @throws {FencedError} if the service refused it; the blob still exists. A `StoreError` if the service fails.
  */

@@ -17,7 +17,7 @@ export interface FencedRequest {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Writes that metadata, on the condition that the blob is still this target. With `undefined` the blob must not exist. */
+/** Writes the given metadata, on the condition that the blob is still this target. With `undefined` the blob must not exist. */
 export type SendWrite = (
   target: Target | undefined,
   metadata: Record<string, string>,
@@ -118,7 +118,7 @@ export class FencedWrite {
     return await this.#read(isUnanswered ? error : undefined);
   }
 
-  /** Continues with the blob that was found after a conflict. @throws the failure if only its reply was lost. */
+  /** Continues with the blob that was found after a conflict. @throws the failure if there was no conflict, but a lost reply. */
   #unlessLost(error: unknown, found: Target | undefined): Attempt {
     if (!isContended(error)) throw error;
     return { done: false, found };

@@ -4,8 +4,8 @@ import type { Grid } from "./schema.ts";
 /** A holder learns the service's clock to this accuracy before its grid counts as sharp. */
 export const SHARP_MS = 30;
 /**
- * A standby learns the service's clock to this accuracy. It is better than {@link SHARP_MS}, so that it is still sharp when the
- * standby becomes the holder.
+ * A standby learns the service's clock to this accuracy. This is finer than {@link SHARP_MS}, so that the clock is still sharp
+ * when the standby becomes the holder.
  */
 const PROBE_TO_MS = 15;
 /** The wait of a poll after a possible expiry, so that the service has noticed the expiry. */
@@ -39,7 +39,7 @@ export function nextLookAtGridMs({ clock, serviceClock, grid, leaseDurationMs, r
   if (polls <= 1) return Math.min(Math.max(untilExpiryMs, 1) + clock.random() * JITTER_MS, retryPeriodMs);
   const stepMs = untilExpiryMs / polls;
   if (serviceClock.uncertaintyMs(nowMs) <= PROBE_TO_MS) return stepMs;
-  // Not earlier than the remaining polls can make up for, because that would cost one more poll.
+  // If this poll came earlier, the rest of the wait would need one more poll.
   const earliestMs = Math.max(untilExpiryMs - (polls - 1) * retryPeriodMs, 1);
   const probeMs = serviceClock.sharpeningMs(nowMs + earliestMs) - nowMs;
   return probeMs <= retryPeriodMs ? probeMs : stepMs;

@@ -11,7 +11,7 @@ export interface HeldBlobLease {
   readonly leaseId: string;
   /** The client that renews the lease. */
   readonly client: BlobLeaseClient;
-  /** The time before the last request that extended the lease was sent. */
+  /** Read just before the last request that extended the lease was sent. The lease counts from here. */
   extendedAt: Instant;
   term: TermMetadata;
   /** The blob's metadata besides the term. */

@@ -44,7 +44,7 @@ export function sighted(before: ObservedBlob | undefined, reading: BlobReading):
 export function snapshotOf(election: string, observed: ObservedBlob, isOurs: boolean, nowMs: number): LeaseSnapshot {
   const { term, candidateId, value, leaseDurationMs } = observed.term;
   const state = isOurs && observed.leaseState === "leased" ? "held" : stateOf(observed, nowMs);
-  // The lease is not this term's, or no longer. So the snapshot names no holder for the term.
+  // The lease is not this term's, or is no longer. So the snapshot names no holder for the term.
   const over =
     observed.leaseState === "leased" &&
     state === "unknown" &&
@@ -71,14 +71,17 @@ export function snapshotOf(election: string, observed: ObservedBlob, isOurs: boo
   };
 }
 
-/** Returns the blob's term for its history, with its end. The history is only a report: no decision depends on it. */
+/** Returns the blob's term and how it ended, for the history. The history is only a report: no decision depends on it. */
 export function pastOf(observed: ObservedBlob): TermRecord {
   const { term, history, holdMs } = observed.term;
   const isOver = isFree(observed) || holdMs !== undefined;
   return { term, termId: isOver ? null : "", history, end: endOf(observed) };
 }
 
-/** Returns how the term ended, if it is over. A note is written only under the term's lease, and no plain release writes. */
+/**
+ * Returns how the term ended, if it is over. An administrator writes a note only while the term's lease lasts. A release without
+ * a hold writes nothing.
+ */
 function endOf({ leaseState, term: { holdMs }, note, isAssumed }: ObservedBlob): PastTerm["end"] {
   if (note) return note.transfer ? "transferred" : "broken";
   if (holdMs !== undefined) return "released";
@@ -86,7 +89,10 @@ function endOf({ leaseState, term: { holdMs }, note, isAssumed }: ObservedBlob):
   return leaseState === "available" ? "released" : leaseState === "expired" ? "expired" : "broken";
 }
 
-/** Returns the blocker of an acquisition, if the lease is free. The service decides that when the lease is requested. */
+/**
+ * Returns the blocker of an acquisition, if the lease is free. The service decides whether it is free when the lease is
+ * requested.
+ */
 export function barOfFree(observed: ObservedBlob, nowMs: number): Blocker | undefined {
   const transferTo = transferTarget(observed, nowMs);
   return blockerOf({ state: "vacant", transferTo, group: reservationLeft(observed, nowMs)?.group });
@@ -98,8 +104,9 @@ export function orderOf({ term, note }: BlobReading): OrderNote | undefined {
 }
 
 /**
- * Returns what is left of the last term's reservation, even if a candidate holds its lease at present. The reservation counts
- * from the last write of the metadata, by the least time that can have passed since. A break ends it, and a transfer replaces it.
+ * Returns what is left of the last term's reservation, even if a candidate holds the blob's lease at present. The reservation
+ * counts from the last write of the metadata, by the least time that can have passed since. A break ends it, and a transfer
+ * replaces it.
  */
 export function reservationLeft(reading: BlobReading, nowMs: number): Reservation | undefined {
   const { reservation } = reading.term;
@@ -108,7 +115,7 @@ export function reservationLeft(reading: BlobReading, nowMs: number): Reservatio
   return durationMs > 0 ? { ...reservation, durationMs } : undefined;
 }
 
-/** Returns whether the lease is free, so that the metadata can be written without it. */
+/** Returns whether the lease is free, so that the metadata can be written without a lease id. */
 export function isFree({ leaseState }: BlobReading): boolean {
   return leaseState !== "leased" && leaseState !== "breaking";
 }
@@ -127,8 +134,8 @@ function transferTarget(observed: ObservedBlob, nowMs: number): string | undefin
   const { candidateId, timeoutMs } = order.transfer;
   const { leaseDurationMs = MAX_LEASE_MS, holdMs } = observed.term;
   if (order === observed.term.order) return unchangedMs(observed, nowMs) < timeoutMs ? candidateId : undefined;
-  // The time counts from when this process saw the lease broken. A process that did not see it uses a bound. A breaking lease
-  // lasts no longer than its rest, or than its hold.
+  // The timeout counts from the first read of this process that showed the lease broken. A process that started later uses the
+  // note's age: the lease was broken at most `endedWithinMs` after the note.
   const brokenForMs = nowMs - (observed.brokenSinceMs ?? nowMs);
   const endedWithinMs = holdMs === undefined ? leaseDurationMs : MAX_LEASE_MS;
   const overdue = observed.noteAgeMs !== undefined && observed.noteAgeMs > timeoutMs + endedWithinMs;

@@ -2,7 +2,7 @@ import { type Clock, ExpiringMap } from "@leasehold/core/provider";
 import type { BlobRequests, CallLimits } from "./requests.ts";
 import type { ObservedBlob } from "./observed-blob.ts";
 
-/** A lease without a leader. A request that was given up may have been granted it, or may still be. */
+/** A lease without a leader. The service may have granted it to a request that was given up, or may still do so. */
 export interface Orphan {
   readonly leaseId: string;
   /** The term that the blob named before. */

@@ -5,7 +5,7 @@ import type { StoreParts } from "./parts.ts";
 import type { Grid } from "./schema.ts";
 import { rewriteTerm } from "./term-rewrite.ts";
 
-/** The age at which a published grid is made sharp again. The two clocks drift apart: by 6 ms in this time, at 10 millionths. */
+/** The age at which a published grid is made sharp again. At a drift of 10 ppm, the two clocks move 6 ms apart in this time. */
 const GRID_AGE_MS = 600_000;
 
 /**
@@ -26,7 +26,7 @@ export function publishedGrid(
  * as the holder knew that clock. Does so after the term's first renewal, and again after each {@link GRID_AGE_MS}. A holder that
  * was a standby knows the clock already, and sends nothing at first.
  *
- * This runs beside the renewals. A publication waits for its write, which takes at most half the time of a call.
+ * This runs beside the renewals. A `publish` meanwhile waits for the grid's write, which takes at most half the time of a call.
  */
 export function keepGridSharp(parts: StoreParts, holding: HeldBlobLease, { timeoutMs }: RequestLimits): void {
   const { grid } = holding.term;

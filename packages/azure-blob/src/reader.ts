@@ -60,7 +60,7 @@ export class BlobReader {
     }
   }
 
-  /** Takes in a blob as a reply has shown it. @throws {ForeignRecordError} if it cannot be read as a lease. */
+  /** Records a blob that a reply has shown. @throws {ForeignRecordError} if it cannot be read as a lease. */
   async #take(election: string, properties: BlobProperties, limits: CallLimits): Promise<ObservedBlob> {
     const term = decodeTerm(properties.metadata, properties.contentLength);
     if ("problem" in term) {

@@ -13,7 +13,7 @@ import type { StoreParts } from "./parts.ts";
 import { BREAK_AT_EXPIRY_S, type CallLimits } from "./requests.ts";
 import { rewriteTerm } from "./term-rewrite.ts";
 
-/** If more than this part of a reservation has passed, it is made to count again from the release. */
+/** A release restarts a reservation if more than this part of it has passed. */
 const STALE_RESERVATION = 0.1;
 
 /**
@@ -50,7 +50,9 @@ async function free(parts: StoreParts, holding: HeldBlobLease, limits: RequestLi
   }
 }
 
-/** Ends the term, and blocks all candidates, also this process's, for so many seconds or for the rest of the lease. */
+/**
+ * Ends the term, and blocks all candidates, also this process's, for `seconds`, or for the rest of the lease if that is shorter.
+ */
 async function breakForHold(
   parts: StoreParts,
   holding: HeldBlobLease,
@@ -89,8 +91,8 @@ async function renewReservation(parts: StoreParts, holding: HeldBlobLease, limit
     // The read and the write have recorded this term as present again, but it is over.
     parts.reader.sawEnd(holding);
   } catch {
-    // After a failure the reservation counts from before, or continues although it was broken. The lease is released all the
-    // same.
+    // After a failure the reservation counts from its earlier start, or continues although an administrator has ended it. The
+    // lease is released all the same.
   }
 }
 

@@ -122,8 +122,8 @@ export class BlobRequests {
   }
 
   /**
-   * Lists one page of the elections' blobs. Blobs below a folder, such as occurrences, are not listed, and other blobs are left
-   * out. A container that does not exist has none.
+   * Lists one page of the elections' blobs. Leaves out blobs in folders, such as occurrences, and blobs that are not an
+   * election's. A missing container has no elections.
    */
   async list(prefix: string, { pageSize, from }: ListPage, limits: CallLimits): Promise<BlobPage> {
     const { container } = this.#place;

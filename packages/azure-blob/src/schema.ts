@@ -42,7 +42,10 @@ export interface OrderNote {
 /** An administrator's order beside a lease that is breaking, and the term that it ends. */
 export interface BreakNote extends OrderNote {
   readonly term: number;
-  /** The id of the order that was in the metadata before this one. Under a lease only the holder can write there. */
+  /**
+   * The id of the order that was in the metadata before this one. This note cannot replace that one: under a lease, only the
+   * holder can write the metadata.
+   */
   readonly after?: string | undefined;
 }
 

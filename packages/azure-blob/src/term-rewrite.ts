@@ -5,7 +5,10 @@ import type { StoreParts } from "./parts.ts";
 import type { CallLimits, VersionedMetadata } from "./requests.ts";
 import { encodeTerm, type TermMetadata } from "./schema.ts";
 
-/** Changes the metadata of a term that is held, after all earlier writes. A lost reply is resolved by one read. */
+/**
+ * Changes the metadata of a term that is held, after all earlier writes. If an earlier write's reply was lost, the ETag is out of
+ * date, and one read finds the present one.
+ */
 export async function rewriteTerm(
   { clock, requests, reader }: StoreParts,
   operation: "publish" | "leave",
