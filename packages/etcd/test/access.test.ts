@@ -86,7 +86,7 @@ describe.skipIf(missing)("etcd that requires a client's certificate and a passwo
       [
         { tls: { ca: tls.ca, ...(await read(certificates.named)) } },
         "STORE_UNAUTHENTICATED",
-        /no client's certificate.* common name/,
+        /refuses a client's certificate.* common name/,
       ],
       [{ endpoints: etcd.url.replace("https:", "http:"), tls: undefined }, "STORE_UNAVAILABLE", /https: rather than http:/],
     ];
