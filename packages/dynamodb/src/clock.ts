@@ -12,14 +12,13 @@ const DRIFT = SAFETY_MARGIN;
  * Bounds of DynamoDB's own clock, in milliseconds since the Unix epoch, taken from the `Date` headers of its replies.
  *
  * - The lower bound advances from the arrival of a reply, by the monotonic clock.
- * - The upper bound advances from the sending of its request, by the wall clock or the monotonic clock: the one that moved
- *   further.
+ * - The upper bound advances from the sending of its request, by the wall clock or the monotonic clock, whichever moved further.
  *
- * If this process is suspended or its wall clock is set, each bound errs to its own side. Only the movement of this process's
- * clocks counts, never the time that they show.
+ * If this process is suspended or its wall clock is set, the lower bound can only become too low, and the upper bound too high.
+ * Only the movement of this process's clocks counts, never the time that they show.
  *
- * Core's `ServiceClock` cannot replace this class. It aims requests, so it allows for little drift and for no suspension. An
- * expiry by the bounds of this class is a proof.
+ * Core's `ServiceClock` cannot replace this class. `ServiceClock` serves to time requests, so it allows for little drift and for
+ * no suspension. An expiry by the bounds of this class is a proof.
  */
 export class DynamoDBClock {
   readonly #clock: Clock;
@@ -40,8 +39,8 @@ export class DynamoDBClock {
     if (!before || dateMs >= before.lo) this.#lower = lower;
     if (!before || upper.ms + this.#elapsedMs(sentAt) <= before.hi) this.#upper = upper;
     const now = this.bounds();
-    // The replies contradict each other: a clock stepped, or another server than DynamoDB answered. Neither is believed, and one
-    // bound alone is of no use.
+    // The replies contradict each other: a clock stepped, or another server than DynamoDB answered. Neither reply is believed.
+    // Without one bound, the other bound is not used either.
     if (now && now.lo > now.hi) this.#lower = undefined;
   }
 

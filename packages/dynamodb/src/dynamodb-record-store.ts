@@ -20,9 +20,9 @@ import { isConditionFailed } from "./requests.ts";
 import { TOLERANCE_MS } from "./clock.ts";
 
 /**
- * The longest delay with which the service's clock shows an expiry. It assumes that renewals are at most 10 s apart, and that
- * DynamoDB's machines agree. It is a sum: the grain of a `Date` header on both sides, the tolerance, and a tenth of the time
- * between renewals.
+ * The longest delay with which the service's clock shows an expiry. It assumes that renewals are at most 10 s apart, and that the
+ * clocks of DynamoDB's machines agree. It is a sum: a second of rounding for each of two `Date` headers, the tolerance, and a
+ * tenth of the time between renewals.
  */
 const LATENESS_MS = 4_000;
 
@@ -86,8 +86,8 @@ export class DynamoDBRecordStore implements RecordStore {
       Key: this.#keyOf(election),
       ...update,
       ...(this.#isShown(ifVersion) ? { ReturnValues: "ALL_OLD" } : {}),
-      // A refused write then shows the item that another candidate wrote. The emulator dynalite does not show it, nor does the
-      // service if there is no item.
+      // A refused write then shows the item that another candidate wrote. It shows nothing if there is no item, and on the
+      // emulator dynalite.
       ReturnValuesOnConditionCheckFailure: "ALL_OLD",
     });
     try {
@@ -102,8 +102,8 @@ export class DynamoDBRecordStore implements RecordStore {
   }
 
   /**
-   * Scans the whole table, because each election has a partition of its own. A request reads `pageSize` items, occurrences among
-   * them, and returns the leases. Small pages keep a large table from using up its read capacity at once.
+   * Scans the whole table, because each election has a partition of its own. A request reads `pageSize` items, which include
+   * occurrences, and returns the leases among them. Small pages keep a large table from using up its read capacity at once.
    */
   async *#list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
     const { name, requests, time, fitness } = this.#table;
@@ -124,7 +124,7 @@ export class DynamoDBRecordStore implements RecordStore {
   }
 
   /**
-   * Returns whether the reply has to show the item that the write replaces. It does so for a few writes, because a leader
+   * Returns whether the reply has to show the item that the write replaces. The first few writes do so, because a leader
    * otherwise reads no item.
    */
   #isShown(ifVersion: string | undefined): boolean {
@@ -149,8 +149,8 @@ export class DynamoDBRecordStore implements RecordStore {
   }
 
   /**
-   * Returns bounds of the service's present time that are narrow enough for a lease of that duration. Sends a read first if they
-   * are too wide.
+   * Returns bounds of the service's present time that are narrow enough for a lease of that duration. Sends a read first if the
+   * known bounds are too wide.
    */
   async #sendTime(election: string, leaseDurationMs: number, signal: AbortSignal): Promise<Interval | undefined> {
     const known = this.#table.time.bounds();

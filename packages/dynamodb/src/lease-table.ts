@@ -13,7 +13,7 @@ export class LeaseTable {
   readonly requests: DynamoDBRequests;
   readonly fitness: TableCheck;
 
-  /** @throws {ConfigurationError} unless the client is one whose own retries can be turned off. */
+  /** @throws {ConfigurationError} unless the client's own retries can be turned off. */
   constructor(client: AnyDynamoDBClient, name: string, clock: Clock) {
     this.name = name;
     this.clock = clock;

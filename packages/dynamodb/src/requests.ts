@@ -43,7 +43,7 @@ export class DynamoDBRequests {
   readonly #clock: Clock;
   readonly #time: DynamoDBClock;
 
-  /** @throws {ConfigurationError} unless the client is one whose own retries can be turned off. */
+  /** @throws {ConfigurationError} unless the client's own retries can be turned off. */
   constructor(client: AnyDynamoDBClient, clock: Clock, time: DynamoDBClock) {
     checkClient(client);
     this.#client = client;
@@ -120,6 +120,6 @@ function checkClient(client: AnyDynamoDBClient): void {
   }
   if (middlewareStack.identify().some((step) => step.startsWith(RETRY_STEP))) return;
   throw new ConfigurationError(
-    `This version of @aws-sdk/client-dynamodb has no '${RETRY_STEP}', and so its retries, which outlive a lease, cannot be kept off. Use a version that @leasehold/dynamodb was tested with.`,
+    `This version of @aws-sdk/client-dynamodb has no '${RETRY_STEP}', so its retries, which outlive a lease, cannot be turned off. Use a version that @leasehold/dynamodb was tested with.`,
   );
 }

@@ -28,7 +28,10 @@ export interface Timestamps {
   /** Bounds of the time at which the present nonce was sent, in milliseconds since the Unix epoch, by DynamoDB's clock. */
   readonly nonceNotBefore?: number | undefined;
   readonly nonceNotAfter?: number | undefined;
-  /** The writer's wall clock at the same moment. Another network path to the service may give dates of another clock. */
+  /**
+   * The writer's wall clock at the same moment. A reader compares it with its own wall clock, because its replies may carry the
+   * `Date` of another server.
+   */
   readonly nonceWallMs?: number | undefined;
   /** The time from which DynamoDB may delete the item, in seconds since the Unix epoch, as its TTL requires. A lease has none. */
   readonly expiresAt?: number | undefined;
@@ -114,8 +117,8 @@ interface Wording extends Omit<ItemUpdate, "ExpressionAttributeValues"> {
 }
 
 /**
- * A cache, by the condition and by which attributes are set and removed. It has few entries, and each renewal needs the same one
- * again.
+ * A cache. Its key is the condition, and the names of the attributes to set and to remove. It has few entries, and all renewals
+ * use the same one.
  */
 const wordings = new Map<string, Wording>();
 
@@ -131,7 +134,7 @@ export function updateOf(record: LeaseRecord, version: string, ifVersion: string
   for (const field of LEASE_RECORD_FIELDS) {
     const value = record[field];
     attributes[field] = value;
-    // The fields are always the same ones, in this order.
+    // The fields always come in this order, so the key needs no names.
     key += value === undefined ? "-" : "+";
   }
   for (const [name, value] of Object.entries(beside)) {
@@ -147,7 +150,7 @@ export function updateOf(record: LeaseRecord, version: string, ifVersion: string
   return { ...expressions, ExpressionAttributeValues: values };
 }
 
-/** Converts a value as the SDK does, but faster for texts and safe numbers. A renewal has little else. */
+/** Converts a value as the SDK does, but faster for texts and safe numbers. A renewal consists almost only of those. */
 function attributeOf(value: unknown): AttributeValue {
   if (typeof value === "string") return { S: value };
   if (typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return { N: String(value) };

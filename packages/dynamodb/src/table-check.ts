@@ -3,24 +3,24 @@ import { ConfigurationError, isLeaseholdError, type StoreError } from "@leasehol
 import { onAbort, type Clock, StoreWarnings } from "@leasehold/core/provider";
 import type { DynamoDBRequests } from "./requests.ts";
 
-/** The longest wait for an answer of the control plane. */
+/** The longest wait for a reply of the control plane. */
 const ANSWER_MS = 2_000;
-/** The pause after a question without an answer, or with a bad one, before the next question. */
+/** The pause before the next question, if the last one had no answer or a bad answer. */
 const ASK_AGAIN_MS = 60_000;
 /**
  * The attribute that a global table of version 2017.11.29 adds to each item soon after it is written. `DescribeTable` does not
  * show such replicas. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/globaltables.V1.html
  */
 const REPLICA_MARK = "aws:rep:updateregion";
-/** The part of its lease for which a first write waits for the first answer, at most. */
+/** A first write waits for the first answer for at most this part of its lease. */
 const PATIENCE = 1 / 20;
 
 /**
  * Checks that a table can hold leases. In a global table with eventually consistent replicas two regions can win the same
  * condition.
  *
- * The check asks the control plane (`DescribeTable`) in the background, from the first read on. So a standby's takeover never
- * waits for it. Only a first write right after the first read waits for the answer, and only for a moment. Without an answer the
+ * The check sends `DescribeTable` to the control plane in the background, from the first read on. So a standby's takeover never
+ * waits for the answer. Only a first write right after the first read waits for it, and only for a moment. Without an answer the
  * check warns. While the last answer is bad, every write throws.
  */
 export class TableCheck {
@@ -38,7 +38,7 @@ export class TableCheck {
   #eventual: readonly string[] = [];
   /** The region named in an item of a global table of version 2017.11.29. */
   #legacyRegion: string | undefined;
-  /** The error of the last question, if it had no answer. */
+  /** The error of the last question, if that got no answer. */
   #failure: StoreError | undefined;
   /** True once this process writes. A process that only reads needs no answer, and may lack the permission to ask. */
   #writes = false;
