@@ -18,7 +18,7 @@ export class FirestoreClock {
     this.#clock = clock;
   }
 
-  /** Records that a request is sent now. Pass the time in its reply to the function that it returns. */
+  /** Records that a request is sent now. Pass the time in the request's reply to the returned function. */
   asking(): (nanos: bigint) => void {
     const sentAt = instantOf(this.#clock);
     return (nanos) => {

@@ -70,9 +70,9 @@ interface ServiceFailure {
 export function isConditionFailed(error: unknown): boolean {
   const code = codeOf(error);
   if (code === CODE.alreadyExists) return true;
-  // The code also means a database in Datastore mode, or another one that refuses such writes.
+  // The service has the same code for a database in Datastore mode, and for any other database that refuses such writes.
   if (code === CODE.failedPrecondition) return /does not match the required base version/i.test(textOf(error));
-  // The code also means that the whole database is missing.
+  // The service has the same code for a missing database.
   return code === CODE.notFound && /no (document|entity) to update/i.test(textOf(error));
 }
 
@@ -107,8 +107,8 @@ function storeCodeOf(code: number | undefined): StoreErrorCode {
 }
 
 /**
- * Returns a final error. The SDK gives the same one if a metadata server knows the project and is down. A retry would not help:
- * the SDK has asked that server for about ten seconds, and a `Firestore` asks only once.
+ * Returns a final error. The SDK throws the same error if a metadata server that knows the project is down. A retry would not
+ * help: the SDK has tried for about ten seconds, and a `Firestore` tries only once.
  */
 function noProject(cause: unknown): ConfigurationError {
   return new ConfigurationError(

@@ -41,7 +41,7 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
 
   /**
    * Returns the occurrences of a schedule. Each is a document in the collection `ticks` below the election's own document. Its
-   * `expiresAt` is for a TTL policy, and lies at least `retentionMs` and an hour after its last write.
+   * field `expiresAt` is for a TTL policy. The field's time is at least `retentionMs` and an hour after the last write.
    */
   occurrences(election: string, { retentionMs }: OccurrenceOptions): FirestoreOccurrenceStore {
     checkName("election", election);
@@ -53,9 +53,10 @@ export class FirestoreLeaseStore extends RecordLeaseStore {
   /**
    * Makes a transaction depend on this leadership. Call it in the transaction before the first write. Firestore then commits the
    * transaction only if the lease was not acquired, released or broken meanwhile. This holds even if this process has not noticed
-   * the loss. Renewals do not touch the document that it reads, so a long transaction does not cost its leader the lease.
+   * the loss. Renewals do not write the document that the transaction reads, so a long transaction does not cost the leader its
+   * lease.
    *
-   * While the transaction is open, the next acquisition may have to wait for it. Keep it short, and set a low
+   * While the transaction is open, the next acquisition may have to wait for it. Keep the transaction short, and set a low
    * `maxAttempts`: each retry makes the acquisition wait again.
    *
    * @throws {FencedError} if the leadership has ended; nothing is written.

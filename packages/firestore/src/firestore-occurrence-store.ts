@@ -17,11 +17,11 @@ export class FirestoreOccurrenceStore extends RecordOccurrenceStore {
 
   /**
    * Makes a transaction depend on this attempt at an occurrence. Call it in the transaction before the first write. Firestore
-   * then commits the transaction only if the attempt still has the occurrence. It must not be released, completed, broken,
-   * deleted or claimed again.
+   * then commits the transaction only if the attempt still has the occurrence: it was not released, completed, broken, deleted or
+   * claimed again.
    *
-   * The transaction reads the occurrence itself, which renewals write. A renewal waits for an open transaction, or makes it start
-   * again. Keep the transaction much shorter than the renew deadline.
+   * The transaction reads the occurrence itself, which renewals write. A renewal waits for an open transaction, or makes that
+   * transaction start again. Keep the transaction much shorter than the renew deadline.
    *
    * @throws {FencedError} if the attempt has ended; nothing is written.
    */

@@ -43,8 +43,8 @@ export interface FirestoreRecordStoreOptions {
  * that changes the fence commits both documents together. Transactions are not used: while a client pauses inside one, all other
  * writes wait.
  *
- * Records that expire are occurrences. Each is its own fence, so that one deletion removes both. They cannot be watched, because
- * functions do not listen.
+ * Records that expire are occurrences. The document of an occurrence is also its fence, so that one deletion removes both.
+ * Occurrences cannot be watched, because serverless functions use no listeners.
  */
 export class FirestoreRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
@@ -96,7 +96,7 @@ export class FirestoreRecordStore implements RecordStore {
       currentDocument: ifVersion === undefined ? { exists: false } : { updateTime: updateTimeOf(ifVersion) },
     };
     const isFenced = fence && this.#retentionMs === undefined;
-    // A first record has no fence before it. A fence that exists belongs to a lease that was deleted.
+    // There should be no fence yet when a first record is written. If there is one, its lease was deleted.
     const isFirst = isFenced && ifVersion === undefined;
     const commit = async (fenceCondition: Partial<Write>): Promise<WireTime | undefined> => {
       const written = isFenced
@@ -135,7 +135,8 @@ export class FirestoreRecordStore implements RecordStore {
       for (const { name, fields, updateTime } of documents) {
         after = name.slice(name.lastIndexOf("/") + 1);
         const election = nameOf(after);
-        // Other programs' documents, and elections whose encoded names begin as the prefix does.
+        // Skips other programs' documents, and elections whose encoded names begin with the encoded prefix but whose names do
+        // not.
         if (!election?.startsWith(prefix)) continue;
         yield { election, stored: stored(decodeFields(fields), nanosOf(updateTime), nanosOf(readTime)) };
       }
@@ -145,7 +146,7 @@ export class FirestoreRecordStore implements RecordStore {
   }
 
   /**
-   * Returns the update time of the fence of a lease that was deleted; `undefined` if the lease exists, or no fence does.
+   * Returns the update time of the fence of a lease that was deleted; `undefined` if the lease exists, or if there is no fence.
    * @throws {TermRegressedError} unless the new fence has a later term, or closes the last term. Otherwise a term could have two
    *   leaders.
    */
@@ -159,8 +160,8 @@ export class FirestoreRecordStore implements RecordStore {
   }
 
   /**
-   * Returns the time from which an occurrence that is written now may be deleted; `undefined` for a lease. A commit cannot use
-   * the time at which it is carried out. So this adds to the latest time that Firestore's clock may show. Firestore deletes
+   * Returns the time from which an occurrence that is written now may be deleted; `undefined` for a lease. A commit cannot refer
+   * to its own commit time. So this adds the retention to the latest time that Firestore's clock may show. Firestore deletes
    * expired documents up to a day late anyway. Before the first reply this sends a read; in practice the engine has read already.
    */
   async #expiresAt(election: string, signal: AbortSignal): Promise<bigint | undefined> {

@@ -13,8 +13,8 @@ interface Listener {
 
 /**
  * Renews listeners after an outage. The SDK retries a broken listener silently, after waits that double up to a minute and a
- * half. Requests of the same election are sent meanwhile. If one succeeds after one that failed, the service is back. A new
- * listener then starts at once.
+ * half. Requests of the same election are sent meanwhile. If a request succeeds after another one failed, the service is back,
+ * and a new listener replaces the broken one at once.
  */
 export class ListenerRenewal {
   readonly #clock: Clock;

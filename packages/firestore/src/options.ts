@@ -18,9 +18,9 @@ export const OPTIONS: Readonly<Record<keyof FirestoreLeaseStoreOptions, true>> =
 /**
  * Settings for a `Firestore` that make it drop a dead connection soon, and reconnect soon.
  *
- * The first two send pings. Without them, a connection that a router has forgotten makes its calls time out until the system
- * drops the socket. On Linux that takes a quarter of an hour. Google's services do not allow more frequent pings. Without the
- * other two, gRPC waits for up to two minutes before it connects again after an outage.
+ * The first two send pings. Without pings, calls on a connection that a router has dropped time out until the system closes the
+ * socket. On Linux that takes a quarter of an hour. Google's services do not allow more frequent pings. Without the last two
+ * options, gRPC waits for up to two minutes before it connects again after an outage.
  */
 export const KEEPALIVE: { readonly grpcOptions: Readonly<Record<string, number>> } = {
   grpcOptions: {

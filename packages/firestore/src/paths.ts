@@ -1,11 +1,11 @@
 import { ConfigurationError } from "@leasehold/core";
 import { endOfPrefix } from "@leasehold/core/provider";
 
-/** A range of the ids of one collection. An absent bound is none. */
+/** A range of the ids of one collection. Without a bound, the range is open on that side. */
 export interface IdRange {
   /** The least id, if it exists. */
   readonly from?: string | undefined;
-  /** The id before the first one: the last of the page before. */
+  /** The last id of the previous page. The range begins after it. */
   readonly after?: string | undefined;
   /** The first id above the range. */
   readonly end?: string | undefined;
@@ -41,7 +41,7 @@ export class Paths {
 
   /**
    * Returns the path of an election's fence. It is a document of its own, so that renewals never conflict with the transactions
-   * that read it. Occurrences have none.
+   * that read it. Occurrences have no such document.
    */
   fence(election: string): string {
     return `${this.record(election)}/fence/current`;
@@ -57,8 +57,8 @@ export class Paths {
 }
 
 /**
- * Returns the ranges of ids that have the documents of all names with this prefix. They may have others, too. An id whose first
- * character is encoded because Firestore reserves it lies in a range of its own.
+ * Returns ranges that contain the document ids of all names with this prefix. They may contain other ids, too. A reserved id has
+ * its first character encoded, so it lies in a range of its own.
  */
 export function idRanges(prefix: string): readonly IdRange[] {
   const encoded = encodeURIComponent(prefix);
@@ -69,7 +69,7 @@ export function idRanges(prefix: string): readonly IdRange[] {
   return prefixes.map((each) => ({ from: boundOf(each), end: boundOf(endOfPrefix(each) ?? "") }));
 }
 
-/** Returns the bound in a form that Firestore takes as an id. No document's id lies between the two. */
+/** Returns the bound in a form that Firestore takes as an id. No document's id lies between that form and the bound. */
 function boundOf(bound: string): string {
   const id = bound.replace(/\/$/, "0");
   return RESERVED.test(id) ? `${id}!` : id;

@@ -54,7 +54,7 @@ interface ApiClient {
   initialize(): Promise<unknown>;
   /** The stored result of `initialize`. */
   firestoreStub?: Promise<unknown> | undefined;
-  /** True if the client honours the setting by which streams are retried like other calls. Versions before 7.9 do not know it. */
+  /** True if the client follows the retry codes of a call for streams as well. Absent before version 7.9. */
   readonly descriptors?: { readonly stream?: Partial<Record<Streamed, { readonly gaxStreamingRetries?: boolean }>> };
   commit(request: object, options: object): Promise<readonly [CommitReply]>;
   batchGetDocuments(request: object, options: object): NodeJS.ReadableStream & { cancel(): void };
@@ -63,7 +63,7 @@ interface ApiClient {
 
 /**
  * The parts of a `Firestore` that are not public. Only this file uses them. The public methods send a request up to five times,
- * for longer than a lease lasts. No option ends that loop. They cannot be cancelled either.
+ * for longer than a lease lasts. No option ends that loop, and no call can be cancelled.
  */
 interface Internals {
   readonly formattedName: string;
@@ -84,7 +84,7 @@ const NO_STREAM_RETRIES = { noResponseRetries: 0 };
 export class FirestoreRequests {
   readonly #firestore: Internals;
 
-  /** @throws {ConfigurationError} unless it is a `Firestore` whose retries can be turned off. */
+  /** @throws {ConfigurationError} unless `firestore` is a `Firestore` whose retries can be turned off. */
   constructor(firestore: Firestore) {
     this.#firestore = internalsOf(firestore);
   }
@@ -238,7 +238,7 @@ async function initialized(client: ApiClient): Promise<void> {
   }
 }
 
-/** @throws {ConfigurationError} unless it is a `Firestore` with the methods that this file uses. */
+/** @throws {ConfigurationError} unless `firestore` is a `Firestore` with the methods that this file uses. */
 function internalsOf(firestore: Firestore): Internals {
   const { collection, runTransaction } = (firestore ?? {}) as Partial<Firestore>;
   if (typeof collection !== "function" || typeof runTransaction !== "function") {
@@ -250,6 +250,6 @@ function internalsOf(firestore: Firestore): Internals {
   const known = [typeof internals.initializeIfNeeded, typeof internals.createCallOptions, typeof internals._clientPool?.run];
   if (known.every((type) => type === "function")) return firestore as unknown as Internals;
   throw new ConfigurationError(
-    "This version of @google-cloud/firestore does not let its retries, which outlive a lease, be kept off. Use a version that @leasehold/firestore was tested with.",
+    "This version of @google-cloud/firestore has retries that outlive a lease and cannot be turned off. Use a version that @leasehold/firestore was tested with.",
   );
 }

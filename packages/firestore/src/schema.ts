@@ -2,8 +2,8 @@ import { IMPOSSIBLE_VERSION, LEASE_RECORD_FIELDS, type LeaseRecord, type StoredR
 import { nanosOf, wireTime, type WireTime } from "./wire.ts";
 
 /**
- * The field with the time at which the nonce was written. An administrator's write sets it, because every write moves the
- * document's update time.
+ * The field with the time at which the nonce was written. Only a write that keeps the nonce sets it, because such a write changes
+ * the document's update time.
  */
 const NONCE_TIME = "nonceTime";
 /**
@@ -11,7 +11,7 @@ const NONCE_TIME = "nonceTime";
  * write removes it.
  */
 const EXPIRES_AT = "expiresAt";
-/** The fields that a write sets. It removes those for which it has no value. */
+/** The fields that a write sets. A write removes the fields for which it has no value. */
 export const FIELD_MASK: readonly string[] = [...LEASE_RECORD_FIELDS, NONCE_TIME, EXPIRES_AT];
 
 /**
@@ -63,7 +63,7 @@ export function writtenVersion(updateTime: WireTime, ifVersion: string | undefin
 
 /** Returns the update time that a document must still have. */
 export function updateTimeOf(version: string): { seconds: string; nanos: number } {
-  // A time long before Firestore existed. Firestore takes the epoch itself for no condition.
+  // A time long before Firestore existed. Firestore would read the epoch itself as no condition.
   if (version === IMPOSSIBLE_VERSION) return wireTime(BigInt(1_000_000_000));
   return wireTime(parseVersion(version).updated);
 }

@@ -12,7 +12,7 @@ interface Internals {
   readonly _settings?: { readonly ssl?: boolean; readonly grpcOptions?: Readonly<Record<string, unknown>> };
 }
 
-/** Warns each elector or observer that begins to use a client which may reconnect late. Each logger gets the warning once. */
+/** Warns an elector or observer whose client may reconnect late. Each logger gets the warning once. */
 export class ReconnectWarnings extends StoreWarnings {
   readonly #firestore: Firestore;
 
@@ -30,7 +30,7 @@ export class ReconnectWarnings extends StoreWarnings {
 
 /**
  * Returns a warning if a client may reconnect late. It may keep a connection that a gateway has forgotten. It may wait for two
- * minutes before it connects again after an outage. Returns `undefined` if it does neither, if its settings cannot be read, or
+ * minutes before it connects again after an outage. Returns `undefined` if neither can happen, if the settings cannot be read, or
  * for an emulator.
  */
 function slowReconnectWarning(firestore: Firestore): string | undefined {
@@ -40,8 +40,8 @@ function slowReconnectWarning(firestore: Firestore): string | undefined {
   const lacking = Object.entries(ACCEPTED_MS).filter(([option, acceptedMs]) => !isWithin(grpcOptions[option], acceptedMs));
   if (lacking.length === 0) return undefined;
   return (
-    "The Firestore that the store was given may lose its connection for minutes, and nobody leads meanwhile: it keeps one that a gateway has " +
-    "forgotten, or waits for up to two minutes before it connects again after an outage. Make it with the gRPC options of " +
+    "The Firestore that the store was given may be without a connection for minutes, and nobody leads meanwhile: it keeps a connection that a gateway " +
+    "has dropped, or waits for up to two minutes before it connects again after an outage. Make it with the gRPC options of " +
     `@leasehold/firestore: new Firestore({ ...KEEPALIVE, … }). It lacks ${lacking.map(([option]) => option).join(" and ")}.`
   );
 }
