@@ -7,7 +7,7 @@ import type { Clock } from "@leasehold/core/provider";
 import { runPlugin, type ExecPlugin } from "./exec-plugin.ts";
 import { ApiFailure } from "./transport.ts";
 
-/** The time after which files are read again, because the kubelet and other agents replace them. client-go takes a minute, too. */
+/** Files are read again after this time, because the kubelet and other agents replace them. client-go also waits a minute. */
 const FILES_KEPT_MS = 60_000;
 /** The credentials of a plugin are replaced this long before they expire. */
 const BEFORE_EXPIRY_MS = 60_000;
@@ -28,10 +28,10 @@ export interface Credentials {
   readonly tls: Tls;
 }
 
-/** An API server, and the means to be known to it. */
+/** An API server, and the credentials for its requests. */
 export interface ClusterAccess {
   readonly server: URL;
-  /** The namespace that the access is for, if it names one. */
+  /** The namespace of the pod or of the kubeconfig's context, if there is one. */
   readonly namespace?: string | undefined;
   /** Returns the credentials for the next request. */
   credentials(): Promise<Credentials>;
@@ -39,7 +39,7 @@ export interface ClusterAccess {
   refused(): void;
 }
 
-/** Each credential by itself, or the file that holds it. */
+/** The credentials, each given as its content or as a file that contains it. */
 export interface CredentialSources {
   readonly ca?: string | Buffer | undefined;
   readonly caFile?: string | undefined;
@@ -53,14 +53,14 @@ export interface CredentialSources {
   readonly plugin?: ExecPlugin | undefined;
 }
 
-/** The credentials as they were read, and when those of a plugin expire, by the wall clock. */
+/** The credentials that were read, and the time when a plugin's credentials expire, by the wall clock. */
 interface Kept extends Credentials {
   readonly expiresMs: number;
 }
 
 /**
- * Returns credentials that are read again each minute, and after a refusal. Those of a plugin are kept until shortly before they
- * expire. Requests go on with the present ones meanwhile, because a plugin may take longer than a lease has left.
+ * Returns credentials that are read again each minute, and after a refusal. A plugin's credentials are kept until shortly before
+ * they expire. Requests use the old credentials until the new ones are read, because a plugin may take longer than a lease lasts.
  */
 export function keptCredentials(sources: CredentialSources, clock: Clock): Pick<ClusterAccess, "credentials" | "refused"> {
   let known: Promise<Kept> | undefined;
@@ -112,7 +112,7 @@ async function read(sources: CredentialSources): Promise<Kept> {
   return {
     authorization: bearer === undefined ? undefined : `Bearer ${bearer}`,
     tls: { ca, cert: printed?.cert ?? cert, key: printed?.key ?? key, servername },
-    // Files say nothing of their end.
+    // Files do not say when they expire.
     expiresMs: printed ? (printed.expiresMs ?? Infinity) : -Infinity,
   };
 }
@@ -156,8 +156,8 @@ function namespaceIn(file: string): string | undefined {
 }
 
 /**
- * Returns the URL of an API server. @throws {ConfigurationError} for one without TLS on another host. It would show the token to the
- * network.
+ * Returns the URL of an API server. @throws {ConfigurationError} for a URL without TLS on another host: the token would be sent
+ * in clear text.
  */
 export function checkServer(given: unknown): URL {
   const url = typeof given === "string" && URL.canParse(given) ? new URL(given) : undefined;
@@ -166,7 +166,7 @@ export function checkServer(given: unknown): URL {
   }
   if (url.protocol === "http:" && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)) {
     throw new ConfigurationError(
-      "The cluster's server has a URL of http:, which is only for this machine, as of 'kubectl proxy'.",
+      "The cluster's server has a URL of http:, which is only for this machine, for example with 'kubectl proxy'.",
     );
   }
   return url;

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { ConfigurationError } from "@leasehold/core";
 import { ApiFailure } from "./transport.ts";
 
-/** The longest time that a plugin may take. It usually asks a cloud for a token. */
+/** The longest time that a plugin may take. A plugin usually gets a token from a cloud. */
 const MOST_MS = 30_000;
 
 /** The program of a kubeconfig's user that prints credentials. */
@@ -23,7 +23,8 @@ export interface PluginCredentials {
 }
 
 /**
- * Returns the plugin of a user. @throws {ConfigurationError} for one that asks a person, or that wants to know the cluster.
+ * Returns the plugin of a user. @throws {ConfigurationError} for a plugin that prompts the user, or that needs information about
+ * the cluster.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
 export function checkPlugin(given: unknown): ExecPlugin {
@@ -45,7 +46,7 @@ export function checkPlugin(given: unknown): ExecPlugin {
   };
 }
 
-/** Runs the plugin once. @throws {ApiFailure} that shows nothing of its output. */
+/** Runs the plugin once. @throws {ApiFailure} if it fails. The message contains nothing of its output. */
 export async function runPlugin({ apiVersion, command, args, env }: ExecPlugin): Promise<PluginCredentials> {
   const info = JSON.stringify({ apiVersion, kind: "ExecCredential", spec: { interactive: false } });
   const options = { env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: info }, timeout: MOST_MS };

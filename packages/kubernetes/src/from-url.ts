@@ -6,9 +6,9 @@ import { disposable, type OpenedStore, type StoreSchemes, type StoreUrl, type St
 import { KubernetesLeaseStore } from "./kubernetes-lease-store.ts";
 
 /**
- * Opens a {@link KubernetesLeaseStore} by a URL such as `kubernetes://NAMESPACE`. In a pod it uses the service account. Elsewhere,
- * and with the parameter `kubeconfig`, it uses a kubeconfig file: that of `KUBECONFIG`, or `~/.kube/config`. A file in YAML needs
- * the package yaml.
+ * Opens a {@link KubernetesLeaseStore} by a URL such as `kubernetes://NAMESPACE`. In a pod it uses the service account.
+ * Elsewhere, and with the parameter `kubeconfig`, it uses a kubeconfig file. Without the parameter, that is the file in
+ * `KUBECONFIG`, or `~/.kube/config`. A file in YAML needs the package yaml.
  */
 export const fromUrl: StoreSchemes = {
   kubernetes: { parameters: ["kubeconfig", "go-candidates"], check, open },
@@ -64,7 +64,7 @@ async function parsed(text: string, file: string): Promise<unknown> {
   }
 }
 
-/** Paths in a kubeconfig are relative to its own folder. So is the command of a plugin, unless it is a mere name. */
+/** Paths in a kubeconfig are relative to its own folder. So is a plugin's command, unless it is a name without a folder. */
 function withAbsoluteFiles(config: object, folder: string): object {
   return JSON.parse(JSON.stringify(config), (name, value: unknown) => {
     const isPath = isText(value) && (FILES.has(name) || (name === "command" && basename(value) !== value));

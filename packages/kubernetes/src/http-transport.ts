@@ -6,7 +6,7 @@ import { ApiFailure, failureOf, type ApiRequest, type ApiTransport, type Json } 
 
 const UNAUTHORIZED = 401;
 
-/** Sends requests to an API server, over `node:https`. `fetch` takes no authority of one's own, and ends a quiet watch. */
+/** Sends requests to an API server, over `node:https`. `fetch` accepts no certificate authority, and ends a quiet watch. */
 export class HttpTransport implements ApiTransport {
   readonly #access: ClusterAccess;
   /** The connections with the present TLS settings, which change when certificates are replaced. */
@@ -70,7 +70,7 @@ export class HttpTransport implements ApiTransport {
     if (this.#connections?.settings !== settings) {
       const agent =
         this.#access.server.protocol === "https:" ? new HttpsAgent({ ...tls, keepAlive: true }) : new HttpAgent(ALIVE);
-      // Requests under way on the former connections go on.
+      // Requests that are under way continue on the old agent's connections.
       this.#connections = { agent, settings };
     }
     return this.#connections.agent;

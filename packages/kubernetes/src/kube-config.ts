@@ -4,7 +4,7 @@ import { checkServer, keptCredentials, type ClusterAccess, type Tls } from "./ac
 import { checkPlugin } from "./exec-plugin.ts";
 
 /**
- * The content of a kubeconfig file, as an object. `KubeConfig` of `@kubernetes/client-node` serves as well.
+ * The content of a kubeconfig file, as an object. A `KubeConfig` of `@kubernetes/client-node` is accepted, too.
  * https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
  */
 export interface KubeConfigFile {
@@ -22,7 +22,7 @@ export interface KubeContext {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The part of `KubeConfig` of `@kubernetes/client-node` that is used. Its name changed with version 1. */
+/** The part of the `KubeConfig` of `@kubernetes/client-node` that is used. Version 1 renamed the last method. */
 interface ClientConfig {
   getCurrentCluster(): { readonly server: string; readonly skipTLSVerify?: boolean; readonly proxyUrl?: string } | null;
   getCurrentContext(): string;
@@ -36,11 +36,11 @@ interface HttpsOptions extends Tls {
 }
 
 const UNVERIFIED =
-  "The cluster has insecure-skip-tls-verify, by which any server could be taken for its API server. Give certificate-authority-data instead.";
+  "The cluster has insecure-skip-tls-verify, so that any server could pass for its API server. Give certificate-authority-data instead.";
 const BY_PROXY = "The cluster has a proxy-url, which is not supported. Connect to the API server itself.";
 const LIBRARY = "Give a KubeConfig of @kubernetes/client-node instead, which supports it.";
 
-/** Returns the access that a kubeconfig describes. @throws {ConfigurationError} for one that cannot be used. */
+/** Returns the access that a kubeconfig describes. @throws {ConfigurationError} for a kubeconfig that cannot be used. */
 export function configuredAccess(config: unknown, clock: Clock): ClusterAccess {
   if (isClientConfig(config)) return clientAccess(config);
   if (typeof config !== "object" || config === null || !("clusters" in config)) {
@@ -74,7 +74,7 @@ function clientAccess(config: ClientConfig): ClusterAccess {
       const authorization = headers["Authorization"];
       return { tls: { ca, cert, key, servername }, ...(typeof authorization === "string" ? { authorization } : {}) };
     },
-    // The library renews what it has from elsewhere by itself.
+    // The library itself renews credentials that it got from a plugin or a file.
     refused: () => undefined,
   };
 }
@@ -106,7 +106,7 @@ function fileAccess(config: KubeConfigFile, clock: Clock): ClusterAccess {
     certFile: text(user, "client-certificate"),
     key: decoded(user, "client-key-data"),
     keyFile: text(user, "client-key"),
-    // As in client-go, a file is preferred to a token beside it.
+    // If both are given, `tokenFile` has precedence, as in client-go.
     token: text(user, "tokenFile") === undefined ? text(user, "token") : undefined,
     tokenFile: text(user, "tokenFile"),
     plugin: user["exec"] === undefined ? undefined : checkPlugin(user["exec"]),

@@ -6,7 +6,7 @@ export const STORE_NAME = "kubernetes";
 
 export type RequestLabel = Omit<CoreLabel, "store">;
 
-/** The statuses that say that the server has not carried a request out. With any other it may have. */
+/** The statuses after which the server has not carried out the request. After any other status it may have done so. */
 const REFUSALS: Readonly<Record<number, StoreErrorCode>> = {
   400: "STORE_REJECTED",
   401: "STORE_UNAUTHENTICATED",
@@ -52,7 +52,7 @@ export function continueAfter(error: unknown): string | undefined {
   return isStatus(error, 410) ? factsOf(error).continueToken : undefined;
 }
 
-/** Returns a transport's failure as an error of Leasehold's, and such an error unchanged. */
+/** Returns a transport's failure as a `StoreError`. Returns an error of Leasehold unchanged. */
 export function toStoreError(error: unknown, label: RequestLabel): Error {
   if (isLeaseholdError(error)) return error;
   const failure = error instanceof ApiFailure ? error : new ApiFailure(String(error), { status: 0 });
@@ -66,7 +66,7 @@ export function toStoreError(error: unknown, label: RequestLabel): Error {
 function codeOf(facts: ApiFailureFacts): StoreErrorCode {
   if (isUntrusted(facts)) return "STORE_UNAUTHENTICATED";
   if (facts.reason === "Timeout") return "STORE_TIMEOUT";
-  // A gateway's own 401 and 404 mean the same. Its other answers say nothing about the API server.
+  // A gateway's own 401 or 404 has the same meaning. Other answers of a gateway say nothing about the API server.
   const isMeant = facts.reason !== undefined || facts.status === 401 || facts.status === 404;
   return (isMeant ? REFUSALS[facts.status] : undefined) ?? "STORE_UNAVAILABLE";
 }

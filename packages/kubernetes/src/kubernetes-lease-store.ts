@@ -21,15 +21,16 @@ import { missingRights } from "./rights.ts";
 import type { ApiTransport } from "./transport.ts";
 
 /**
- * Leases in `coordination.k8s.io/v1` Leases, one for each election, by the fields that Kubernetes' own components use. Programs by
- * client-go can be candidates of the same election.
+ * Stores each election in one Lease of `coordination.k8s.io/v1`, in the fields that Kubernetes' own components use. So programs
+ * with client-go can be candidates of the same election.
  *
- * `spec.leaseTransitions` is the term. An annotation holds what `spec` has no field for. It counts only beside the `spec` that it
- * was written with, so a holder by client-go is a holder whose record has no such parts.
+ * `spec.leaseTransitions` is the term. An annotation contains the parts of the record for which `spec` has no field. It counts
+ * only beside the `spec` that it was written with. A client-go holder writes no annotation, so its record lacks these parts.
  *
- * Kubernetes has no fence: no write elsewhere can depend on a Lease. Among Leasehold's candidates its promises hold. **A holder
- * by client-go trusts its own clock**, and counts its lease from after a reply. So it may overlap the next leader by the time of
- * one request. Its terms may repeat: it raises none when it takes its own Lease back, and begins at 0 after a deletion.
+ * Kubernetes has no fence: no write elsewhere can depend on a Lease. Among Leasehold's candidates its promises hold. **A
+ * client-go holder trusts its own clock**, and counts its lease from after a reply. So it may overlap the next leader by the time
+ * of one request. Terms of client-go may repeat: a candidate keeps the term when it takes its own Lease back, and begins at 0
+ * after a deletion.
  */
 export class KubernetesLeaseStore extends RecordLeaseStore {
   declare readonly capabilities: LeaseStoreCapabilities;
@@ -51,7 +52,7 @@ export class KubernetesLeaseStore extends RecordLeaseStore {
     this.#goCandidates = goCandidates;
   }
 
-  /** Does what {@link LeaseStore.check} does, and {@link inspect} unless `settings` is false. */
+  /** Does what {@link LeaseStore.check} does. Unless `settings` is false, also does what {@link inspect} does. */
   override async check(options: CheckOptions): Promise<CheckReport> {
     const report = await super.check(options);
     return options.settings === false ? report : { ...report, warnings: await this.inspect(options) };
@@ -68,13 +69,13 @@ export class KubernetesLeaseStore extends RecordLeaseStore {
     return await sendRequest(request, async (abandoned) => await missingRights(this.#transport, target, abandoned));
   }
 
-  /** @throws {UnsupportedError} with `goCandidates`, and while a holder by client-go has the Lease. */
+  /** @throws {UnsupportedError} with `goCandidates`, and while a client-go holder has the Lease. */
   override async pause(election: string, options: PauseOptions): Promise<PauseOutcome> {
     this.#checkAllOurs(election);
     return await super.pause(election, options);
   }
 
-  /** @throws {UnsupportedError} with `goCandidates`, and while a holder by client-go has the Lease. */
+  /** @throws {UnsupportedError} with `goCandidates`, and while a client-go holder has the Lease. */
   override async transfer(election: string, candidateId: string, options?: TransferOptions): Promise<TransferOutcome> {
     this.#checkAllOurs(election);
     return await super.transfer(election, candidateId, options);

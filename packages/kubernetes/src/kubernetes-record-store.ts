@@ -27,7 +27,7 @@ import { failureOf, type ApiRequest, type ApiTransport, type Json } from "./tran
 export class KubernetesRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
   readonly capabilities: RecordStoreCapabilities = {
-    // All annotations of an object may have 256 KiB together, and JSON writes a control character as six.
+    // All annotations of an object may have 256 KiB together. JSON encodes a control character in six bytes.
     maxValueBytes: 32_768,
     fence: "none",
     storeClock: undefined,
@@ -45,7 +45,7 @@ export class KubernetesRecordStore implements RecordStore {
   async get(election: string, { signal }: Pick<GetOptions, "signal">): Promise<StoredRecord | undefined> {
     checkElection(election);
     const label = { operation: "get", election, writes: false };
-    // Without a resourceVersion the read is consistent: a read of "0" may come from a cache that lags.
+    // A read without a resourceVersion is consistent. A read with resourceVersion "0" may come from a cache that lags.
     const request = { method: "GET", path: this.#pathOf(election) } as const;
     const found = await this.#ask(label, request, signal, isMissingLease);
     return found && storedOf(found);
@@ -67,10 +67,10 @@ export class KubernetesRecordStore implements RecordStore {
     return written ? { stored: true, version: storedOf(written).version } : { stored: false };
   }
 
-  /** Lists the Leases of the namespace page by page. Each page may be of another moment. */
+  /** Lists the Leases of the namespace page by page. The pages may show different moments. */
   async *list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
     let token = "";
-    // After an expired token a page begins with the names after it, so no name comes twice.
+    // If the token has expired, the server's new token begins after the last name, so no name comes twice.
     do {
       const query = `?limit=${pageSize}${token === "" ? "" : `&continue=${encodeURIComponent(token)}`}`;
       const page = await request(async ({ signal }) => await this.#page(prefix, query, signal));
@@ -103,7 +103,7 @@ export class KubernetesRecordStore implements RecordStore {
     return { items: items ?? [], token: metadata?.continue ?? "" };
   }
 
-  /** Sends one request. Returns `undefined` for a failure that `isAnswer` takes for an answer. */
+  /** Sends one request. Returns `undefined` for a failure that `isAnswer` accepts as an answer. */
   async #ask(
     label: RequestLabel,
     request: ApiRequest,
@@ -130,8 +130,8 @@ export class KubernetesRecordStore implements RecordStore {
 const KIND = { apiVersion: "coordination.k8s.io/v1", kind: "Lease" } as const;
 
 /**
- * @throws {ApiFailure} for a success that another program has answered, or changed. A write needs the `resourceVersion` of its
- * Lease, because an empty one in a patch is no condition.
+ * @throws {ApiFailure} for a success that comes from another program, or that another program has changed. A write needs the
+ * `resourceVersion` of its Lease, because an empty one in a patch is no condition.
  */
 function checkAnswer(answer: Json, kind: "Lease" | "LeaseList"): void {
   const leases = kind === "Lease" ? [answer as LeaseObject] : ((answer["items"] ?? []) as readonly LeaseObject[]);

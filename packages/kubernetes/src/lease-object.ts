@@ -6,11 +6,11 @@ export const ANNOTATION = "leasehold.github.io/record";
 
 /** `spec.leaseTransitions` is an int32. */
 const MAX_TRANSITIONS = 2 ** 31 - 1;
-/** About the last time that `spec.renewTime` can hold, since the Unix epoch: the beginning of the year 9999. */
+/** Near the latest time that `spec.renewTime` can hold, since the Unix epoch: the beginning of the year 9999. */
 const MAX_TIME_MS = 253_370_764_800_000;
 /** The beginning of the `termId` of a holder that is no Leasehold candidate. The fields of `spec` follow it. */
 const FOREIGN = "client-go ";
-/** The beginning of the `holderIdentity` of a term of client-go's that was broken. */
+/** The beginning of the `holderIdentity` after a break of a client-go holder's term. */
 const BROKEN = "leasehold-break-";
 /** The beginning of the `holderIdentity` while a lease is free and its minimum hold has not passed. */
 const HOLD = "leasehold-hold-";
@@ -41,7 +41,7 @@ const RELEASED = { holderIdentity: "", leaseDurationSeconds: 1 } as const;
 /** The fields of `spec` that every acquisition and renewal changes, whichever program writes it. */
 type Binding = readonly [holderIdentity: string, transitions: number, acquireTime: string | null, renewTime: string | null];
 
-/** The facts about a found Lease that the next write needs. The engine keeps them as the record's version. */
+/** The facts about a found Lease that the next write needs. They form the record's version, which the engine keeps. */
 interface Basis {
   readonly resourceVersion: string;
   readonly binding: Binding;
@@ -83,12 +83,12 @@ function recordOf(annotation: string | undefined, spec: LeaseSpec, binding: Bind
   return JSON.stringify(of) === JSON.stringify(binding) ? record : foreignRecord(spec, binding);
 }
 
-/** Returns the lease of a holder that wrote `spec` alone. */
+/** Returns the record of a Lease whose last writer wrote only `spec`. */
 function foreignRecord({ leaseDurationSeconds }: LeaseSpec, binding: Binding): LeaseRecord | undefined {
   const [holder, term, acquireTime] = binding;
   const nonce = JSON.stringify(binding);
   if (holder === "") return vacantRecord({ term, nonce });
-  // Without a duration, the end of such a lease is not known.
+  // Without a duration, the end of the lease is unknown.
   if (!leaseDurationSeconds || leaseDurationSeconds < 0) return undefined;
   const record = vacantRecord({ term, candidateId: holder, nonce, leaseDurationMs: leaseDurationSeconds * 1_000 });
   return { ...record, termId: FOREIGN + JSON.stringify([holder, term, acquireTime]) };
@@ -111,8 +111,10 @@ export function newLease(election: string, record: LeaseRecord, nowMs: number): 
 
 /**
  * Returns the merge patch that writes a record on a found version. It changes the annotation and `spec`, and leaves labels and
- * other annotations alone. The `resourceVersion` in it is its condition: https://github.com/kubernetes/kubernetes/issues/63104
- * @throws {ConfigurationError} for a term that a Lease cannot hold. {UnsupportedError} for a block beside a foreign holder.
+ * other annotations alone. The patch's `resourceVersion` is the condition of the write:
+ * https://github.com/kubernetes/kubernetes/issues/63104
+ * @throws {ConfigurationError} for a term that a Lease cannot hold. {UnsupportedError} for a block while a client-go holder has
+ * the Lease.
  */
 export function leasePatch(
   election: string,
@@ -130,7 +132,7 @@ export function leasePatch(
   return { metadata: { resourceVersion: basis.resourceVersion, annotations }, ...(spec ? { spec } : {}) };
 }
 
-/** Returns the error of a pause or transfer in an election that programs by client-go may join. */
+/** Returns the error of a pause or transfer in an election that programs with client-go may join. */
 export function cannotBind(election: string): UnsupportedError {
   return new UnsupportedError(
     `A pause or a transfer of '${election}' would not bind programs by client-go, which take any Lease without a holder. Stop those programs first.`,
@@ -138,13 +140,17 @@ export function cannotBind(election: string): UnsupportedError {
   );
 }
 
-/** A version that the engine makes up has no basis. No Lease has this `resourceVersion`: etcd's first revision is empty. */
+/**
+ * A version that the engine makes up has no basis. No Lease has `resourceVersion` 1, because etcd's first revision has no keys.
+ */
 function basisOf(version: string): Basis {
   if (version.startsWith("{")) return JSON.parse(version) as Basis;
   return { resourceVersion: "1", binding: ["", 0, null, null], durationS: null, termId: null };
 }
 
-/** Reports whether a write breaks a term of client-go's. A repair with a reason is no break: it holds the Lease, with a new term. */
+/**
+ * Reports whether a write breaks a client-go holder's term. A repair with a reason is no break: it writes a hold and a new term.
+ */
 function breaksForeign(record: LeaseRecord, { termId, binding }: Basis): boolean {
   const { broken } = record;
   if (!broken || barOf(record, "hold")) return false;
@@ -160,19 +166,20 @@ function specOf(election: string, record: LeaseRecord, basis: Basis | undefined,
     );
   }
   if (broken && basis && breaksForeign(record, basis)) {
-    // Its holder would take a Lease without a holder back at once. So it finds another holder, and stops in time.
+    // A client-go holder would take back a Lease without a holder at once. So the break names another holder, and the former one
+    // stops in time.
     return { ...specOfBinding(basis.binding), holderIdentity: BROKEN + broken.id, leaseDurationSeconds: basis.durationS };
   }
   const renewTime = timeAfter(basis?.binding[3], nowMs);
   if (termId === null) {
     const holdMs = barOf(record, "hold")?.untilMs ?? 0;
-    // Without a hold it is the same that client-go writes when it releases.
+    // Without a hold, this equals what client-go writes at a release.
     const holder = holdMs > 0 ? { holderIdentity: HOLD + nonce, leaseDurationSeconds: Math.ceil(holdMs / 1_000) } : RELEASED;
     return { ...holder, acquireTime: renewTime, renewTime, leaseTransitions: term };
   }
   const isRenewal = basis?.termId === termId;
   return {
-    // A Go program of this pod may have the pod's name as its own identity, and would believe that it leads.
+    // A Go program in this pod may use the pod's name as its identity. Without the `termId` it would believe that it leads.
     holderIdentity: `${candidateId}_${termId}`,
     leaseDurationSeconds: Math.ceil(leaseDurationMs / 1_000),
     acquireTime: isRenewal ? basis.binding[2] : renewTime,
@@ -190,14 +197,14 @@ function annotationOf(record: LeaseRecord, spec: LeaseSpec): Readonly<Record<str
 }
 
 /**
- * Returns the time to write, in Kubernetes' form with six digits. It is at least a second after the one before, because client-go
- * compares whole seconds.
+ * Returns the time to write, in Kubernetes' form with six digits. It is at least a second after the previous time, because
+ * client-go compares whole seconds.
  */
 function timeAfter(before: string | null | undefined, nowMs: number): string {
   // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
   const lastMs = Date.parse(before ?? "");
   const wallMs = Math.floor(Math.min(Math.max(nowMs, 0), MAX_TIME_MS));
   const nextMs = Number.isNaN(lastMs) ? wallMs : Math.max(wallMs, lastMs + 1_000);
-  // At the end of time, another second has to do.
+  // At the latest time that fits, goes back a second: the time must only differ.
   return isoOf(nextMs <= MAX_TIME_MS ? nextMs : lastMs - 1_000).replace("Z", "000Z");
 }

@@ -4,21 +4,21 @@ import { isStatus, STORE_NAME, toStoreError } from "./kubernetes-errors.ts";
 import { ANNOTATION, type LeaseObject } from "./lease-object.ts";
 import { failureOf, type ApiTransport, type Json } from "./transport.ts";
 
-/** The server ends a watch after this time. So a watch whose connection has died without a word is replaced. */
+/** The server ends a watch after this time. So a watch on a dead connection is replaced, too. */
 const WATCH_S = 240;
-/** The time after that in which the server's end of the watch arrives. */
+/** The server's end of a watch arrives within this time after {@link WATCH_S}. */
 const GRACE_MS = 10_000;
-/** A watch that ends earlier has failed, and is not begun again at once. */
+/** A watch that ends within this time has failed, and is not restarted at once. */
 const LEAST_MS = 1_000;
 const GONE = 410;
 
-/** Watches one Lease. It begins with the present state each time, so it needs no `resourceVersion` that could be too old. */
+/** Watches one Lease. Each request begins with the present state, so it needs no `resourceVersion`, which could be too old. */
 export class LeaseWatch {
   readonly #transport: ApiTransport;
   readonly #path: string;
   readonly #clock: Clock;
   #hasBegun = false;
-  /** The part of the last event that renewals leave alone. */
+  /** The part of the last event that renewals do not change. */
   #last: string | undefined;
 
   constructor(transport: ApiTransport, path: string, clock: Clock) {
@@ -28,8 +28,9 @@ export class LeaseWatch {
   }
 
   /**
-   * Yields a wake-up when the first watch stands, and at each event that is no renewal. A later watch begins with an event of the
-   * present state. A wake-up without an event would hide that a gateway lets no event through. @throws {StoreError} if it cannot go on.
+   * Yields a wake-up when the first watch has begun, and at each event that is not a renewal. A later watch begins with an event
+   * of the present state. A wake-up without that event would hide that a gateway blocks events. @throws {StoreError} if the watch
+   * fails.
    */
   async *wakeUps(election: string, signal: AbortSignal): AsyncGenerator<void> {
     while (!signal.aborted) {
@@ -49,7 +50,7 @@ export class LeaseWatch {
       this.#hasBegun = true;
       for await (const event of events) if (this.#isNews(event)) yield;
     } catch (error) {
-      // The watch was too slow for the server's history, or the connection has died. The next one begins with the present state.
+      // The server no longer has the next events, or the connection has died. The next watch begins with the present state.
       if (signal.aborted || silence.signal.aborted || isStatus(error, GONE)) return;
       throw toStoreError(error, { operation: "watch", election, writes: false });
     } finally {
@@ -77,7 +78,7 @@ function withoutRenewal({ metadata, spec }: LeaseObject): unknown {
   return [holderIdentity, leaseTransitions, isBroken(metadata?.annotations?.[ANNOTATION])];
 }
 
-/** Only filters wake-ups: a stale annotation makes a wake-up more or less. */
+/** The result only filters wake-ups, so a stale annotation causes at most one wake-up too many or too few. */
 function isBroken(annotation: string | undefined): boolean {
   return annotation?.includes('"broken":') === true;
 }

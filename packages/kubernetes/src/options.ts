@@ -4,7 +4,7 @@ import { podAccess, type ClusterAccess } from "./access.ts";
 import { configuredAccess } from "./kube-config.ts";
 
 export interface KubernetesLeaseStoreOptions extends RecordLeaseStoreOptions {
-  /** The namespace of the Leases. @defaultValue that of the pod, or of the kubeconfig's context */
+  /** The namespace of the Leases. @defaultValue the namespace of the pod, or of the kubeconfig's context */
   readonly namespace?: string | undefined;
   /**
    * A `KubeConfig` of `@kubernetes/client-node` with a current context, or the content of a kubeconfig file as an object.
@@ -12,8 +12,8 @@ export interface KubernetesLeaseStoreOptions extends RecordLeaseStoreOptions {
    */
   readonly kubeConfig?: unknown;
   /**
-   * True where programs by client-go compete for the same Leases. A pause or a transfer would not bind them, so both are then
-   * refused. @defaultValue false
+   * True if programs with client-go compete for the same Leases. They would ignore a pause or a transfer, so the store then
+   * refuses both. @defaultValue false
    */
   readonly goCandidates?: boolean | undefined;
 }

@@ -1,6 +1,6 @@
 import type { ApiTransport, Json } from "./transport.ts";
 
-/** The verbs that a candidate uses, and what is missing without each. */
+/** The verbs that a candidate uses, and what fails without each. */
 const VERBS = {
   create: "no candidate can begin an election whose Lease does not exist yet",
   patch: "no candidate can acquire or renew",
@@ -8,8 +8,8 @@ const VERBS = {
 } as const;
 
 /**
- * Asks the server for the rights that a candidate needs. Returns a sentence for each that is missing; nothing where the server
- * does not say, because the account may not ask.
+ * Asks the server for the rights that a candidate needs. Returns a sentence for each missing right. Returns none for a right if
+ * the server does not answer, because the account may not ask.
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access
  */
 export async function missingRights(
@@ -19,7 +19,7 @@ export async function missingRights(
 ): Promise<readonly string[]> {
   const answers = await Promise.all(
     Object.entries(VERBS).map(async ([verb, consequence]) => {
-      // A Role cannot limit create by a name.
+      // A Role cannot limit `create` to a name.
       const name = verb === "create" ? {} : { name: election };
       const resourceAttributes = { namespace, verb, group: "coordination.k8s.io", resource: "leases", ...name };
       const isAllowed = await mayDo(transport, resourceAttributes, signal);

@@ -13,8 +13,8 @@ export interface ApiRequest {
 }
 
 /**
- * Sends requests to an API server: over HTTP, or to a simulated one. It sends each request once, and has no time limits of its own:
- * the caller ends a request by the signal. A failure is an {@link ApiFailure}, or the signal's reason.
+ * Sends requests to an API server over HTTP, or to a simulated server. It sends each request once, and has no time limits of its
+ * own: the caller ends a request by the signal. A failure is an {@link ApiFailure}, or the signal's reason.
  */
 export interface ApiTransport {
   /** Returns the object of a success. */
@@ -31,7 +31,7 @@ export interface ApiFailureFacts {
   readonly reason?: string | undefined;
   /** The resource that the `Status` object is about, such as `leases`. */
   readonly resource?: string | undefined;
-  /** The token for the next page of a list, which came with 410. */
+  /** The token for the next page of a list, from a reply with status 410. */
   readonly continueToken?: string | undefined;
   readonly retryAfterMs?: number | undefined;
   /** The error code of the socket or of TLS, if no reply came. */
@@ -49,7 +49,10 @@ export class ApiFailure extends Error {
   }
 }
 
-/** Returns the failure that a `Status` object describes, or one that says that the answer is not Kubernetes' own. */
+/**
+ * Returns the failure that a `Status` object describes. For any other body, its message says that the answer is not Kubernetes'
+ * own.
+ */
 export function failureOf(status: number, body: Json | undefined, retryAfterMs?: number): ApiFailure {
   if (body?.["kind"] !== "Status") {
     return new ApiFailure(`HTTP ${status}: the answer does not come from Kubernetes' API server`, { status });
