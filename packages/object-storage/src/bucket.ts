@@ -25,14 +25,14 @@ export class Bucket {
     this.proof = new ConditionProof(service, this.keys.probe, clock);
   }
 
-  /** Waits for the proof that the service keeps conditions, or for the signal. No record is written before. */
+  /** Waits until the service is proven to keep conditions, or the signal aborts. No record is written before the proof. */
   async waitUntilProven(election: string, signal: AbortSignal): Promise<void> {
     if (!this.proof.isDone) await this.proof.wait(election, signal);
   }
 
   /**
-   * @param acquires true for the write that makes a candidate the leader. A rule refuses no other write: a lease that is renewed is
-   *   young, and so are its terms.
+   * @param acquires true for the write that makes a candidate the leader. Other writes ignore a lifecycle rule: each renewal
+   * makes the object young again, so the rule does not delete it.
    * @throws {ConfigurationError} if a reply has shown that the bucket is a replica.
    * @throws {StoreError} `STORE_REJECTED` for an acquisition, if the last reply has shown a lifecycle rule that deletes leases.
    */
@@ -41,10 +41,10 @@ export class Bucket {
     if (!acquires || this.#rule === undefined) return;
     const store = this.service.name;
     const details = { store, operation: "put", election, mayHaveBeenApplied: false };
-    throw new StoreError("STORE_REJECTED", `${store}: ${this.#rule} Until then nobody new is elected.`, details);
+    throw new StoreError("STORE_REJECTED", `${store}: ${this.#rule} Until then no new leader is elected.`, details);
   }
 
-  /** Takes in what a reply shows of the bucket. A rule may delete an occurrence, but never a lease. */
+  /** Records what a reply shows about the bucket. A lifecycle rule may delete an occurrence, but never a lease. */
   saw({ expiration, isReplica, isVersioned }: BucketSigns, isLease: boolean): void {
     if (isReplica === true) this.#isReplica = true;
     if (isLease) {

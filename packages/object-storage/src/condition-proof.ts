@@ -10,8 +10,8 @@ const RIVALS = 8;
  * Proves that a service keeps the conditions of writes, on an object that holds no lease. Some services ignore a condition that
  * they do not know, and would let two candidates lead.
  *
- * Each process proves it before its first write. The proof sends two writes whose conditions must fail; before them, the first
- * process of all creates the object.
+ * Each process runs the proof before its first write. The proof sends two writes whose conditions must fail. In the first process
+ * of all, one of them creates the object, and the proof repeats both.
  */
 export class ConditionProof {
   readonly #service: ObjectService;
@@ -32,7 +32,7 @@ export class ConditionProof {
   }
 
   /**
-   * Waits for the proof, which callers share, or for the signal.
+   * Waits for the proof, which all callers share, or until the signal aborts.
    * @throws {ConfigurationError} if the service does not keep conditions. {StoreError} for every failure; the next call tries again.
    */
   async wait(election: string, signal: AbortSignal): Promise<void> {
@@ -49,7 +49,7 @@ export class ConditionProof {
 
   /**
    * Sends eight writes on one version at once, and then reads the age of the object.
-   * @throws {ConfigurationError} if more than one succeeds: the service looks at the condition first, and writes afterwards.
+   * @throws {ConfigurationError} if more than one succeeds: the service does not check the condition and write in one step.
    * @throws {StoreError} `STORE_REJECTED` if the dates of a reply are off by more than a service's clocks may be.
    */
   async race(election: string, signal: AbortSignal): Promise<void> {
@@ -104,7 +104,7 @@ export class ConditionProof {
     try {
       return (await this.#service.put(this.#key, content, ifVersion, request)) !== undefined;
     } catch (error) {
-      // Another conditional write was under way, so that this one was not carried out.
+      // The service did not carry out this write, because another conditional write was under way.
       if (isLeaseholdError(error, "STORE_CONFLICT") && !(error as StoreError).mayHaveBeenApplied) return false;
       throw error;
     }
@@ -131,7 +131,7 @@ export class ConditionProof {
   }
 }
 
-/** Returns the failure of a proof as that of the record's write, which was not sent. */
+/** Returns the failure of a proof as the failure of the record's write, which was not sent. */
 function withoutWrite(error: StoreError): StoreError {
   const { message, store, operation, election, retryAfterMs, cause } = error;
   return new StoreError(error.code as StoreErrorCode, message, {

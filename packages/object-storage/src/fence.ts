@@ -21,7 +21,7 @@ const FENCE_KEY = "leasehold-fence";
 const DEFAULT_TIMEOUT_MS = 30_000;
 /** The number of tries against other writers of the same object. */
 const CONFLICT_TRIES = 5;
-/** Google Cloud Storage and Cloudflare R2 take about one write a second of each object. */
+/** Google Cloud Storage and Cloudflare R2 accept about one write a second for each object. */
 const WRITE_INTERVAL_MS = 1_000;
 /** The number of existing objects that one leadership remembers. */
 const MAX_KNOWN = 10_000;
@@ -153,7 +153,7 @@ export class FencedObject {
     try {
       if (contentEncoding === "identity") return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
     } catch {
-      // It is refused below.
+      // The error is thrown below.
     }
     const what = contentEncoding === "identity" ? "not a text in UTF-8" : `encoded as ${contentEncoding}`;
     const { election } = this.#leadership;

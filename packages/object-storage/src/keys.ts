@@ -19,7 +19,7 @@ export function checkPrefix(prefix: unknown): void {
   );
 }
 
-/** Reports whether a part between slashes is `.` or `..`. A URL leaves those out, so that the key of another object is sent. */
+/** Reports whether a part between slashes is `.` or `..`. A URL drops such a part, so the request would name another object. */
 export function hasDots(key: string): boolean {
   return key.split("/").some((segment) => segment === "." || segment === "..");
 }

@@ -1,7 +1,7 @@
-/** A lifecycle rule that deletes current objects, in a form that both services have. */
+/** A lifecycle rule that deletes current objects, in a form that fits both services. */
 export interface DeletingRule {
   readonly name: string;
-  /** The beginning of the keys that it deletes. An empty one means all. */
+  /** The prefix of the keys that it deletes. An empty prefix means all keys. */
   readonly prefix: string;
 }
 
@@ -18,7 +18,7 @@ export function refusedRules(rules: readonly DeletingRule[], prefix: string, tic
     );
 }
 
-/** Returns the warning about a setting that may not be read. */
+/** Returns the warning about a setting that the account may not read. */
 export function unknownSetting(setting: string, right: string): string {
   return `The bucket's ${setting} is not known, because ${right} is denied. Look at it by hand: no rule may delete leases.`;
 }

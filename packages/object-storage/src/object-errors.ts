@@ -6,7 +6,7 @@ import type { ObjectRequest, ObjectService } from "./object-service.ts";
 export interface ObjectFailure {
   /** The HTTP status; 0 if no reply came. */
   readonly status: number;
-  /** The service's error code, such as `SlowDown`; else the code of the socket, or the name of the error. */
+  /** The service's error code, such as `SlowDown`. Without one, the socket's code, or the error's name. */
   readonly code: string;
   readonly message: string;
   /** True if the service itself answered, and not a proxy. */
@@ -27,7 +27,7 @@ export class ServiceFailure extends Error {
 /** The failures behind the errors that {@link toStoreError} has made. */
 const failures = new WeakMap<object, ObjectFailure>();
 
-/** Returns the failure behind an error of a service. Of any other error: that of a request that has got no reply. */
+/** Returns the failure behind a service's error. Treats any other error as a request without a reply. */
 export function failureOf(error: unknown): ObjectFailure {
   if (error instanceof ServiceFailure) return error.failure;
   const { name = "Error", message = "", code = name } = (error ?? {}) as { name?: string; message?: string; code?: string };
@@ -71,7 +71,7 @@ const ADVICE: Readonly<Record<ObjectService["name"], Partial<Record<StoreErrorCo
 
 /** Returns whether the failure says that a condition was not met. Nothing was written then. */
 export function isConditionFailed({ status, code }: ObjectFailure, ifVersion: string | undefined): boolean {
-  // A write on a version finds no object: it was deleted. S3 has a code for it, and another one for a missing bucket.
+  // 404: the object whose version the write names was deleted. S3 has another code for a missing bucket.
   return status === 412 || (status === 404 && code !== "NoSuchBucket" && ifVersion !== undefined);
 }
 
@@ -112,12 +112,12 @@ function byStatus(status: number): StoreErrorCode {
   if (status === 408) return "STORE_TIMEOUT";
   if (status === 409) return "STORE_CONFLICT";
   if (status === 429 || status === 503) return "STORE_THROTTLED";
-  // 501: the service does not know the header of a condition. A redirect: the bucket is elsewhere.
+  // 501: the service does not know a condition's header. 3xx: the bucket is in another region.
   if (status === 501 || (status >= 300 && status < 500)) return "STORE_REJECTED";
   return "STORE_UNAVAILABLE";
 }
 
-/** The error of a reply that another server gave in place of the service, which may have been a success. */
+/** Returns the failure for a reply of another server. The service itself may have carried out the request. */
 export function foreignAnswer(what: string): ObjectFailure {
   return { status: 0, code: "ForeignAnswer", message: `the answer is not the service's: ${what}`, isFromService: false };
 }

@@ -23,7 +23,7 @@ import type { FoundObject } from "./object-service.ts";
 export interface RecordLocation {
   /** Returns the key of the record with this name in the engine. */
   readonly keyOf: (name: string) => string;
-  /** True if the records must be kept for ever. */
+  /** True for leases, which must be kept for ever. */
   readonly isLease: boolean;
 }
 
@@ -73,10 +73,10 @@ export class ObjectRecordStore implements RecordStore {
 
   async put(election: string, record: LeaseRecord, { ifVersion, keepsNonce, fence, signal }: PutOptions): Promise<PutOutcome> {
     const { service } = this.#bucket;
-    // The same nonce without its age: the engine restarts the age, and could not read it afterwards, either.
+    // The engine wants to restart the age of this nonce. The last read showed no valid age of it, and neither would the next one.
     if (!keepsNonce && this.#misdated.get(election) === record.nonce) throw this.#undated(election);
     await this.#bucket.waitUntilProven(election, signal);
-    // Only an acquisition lets another holder's guarded writes pass.
+    // Only an acquisition writes a fence with a `termId`.
     this.#bucket.assertWritable(election, this.#location.isLease && typeof fence?.termId === "string");
     // A new id makes every content, and so every ETag, a new one.
     const content = jsonContent({ ...record, writeId: this.#clock.randomUuid(), wallMs: Math.ceil(this.#clock.wallMs()) });
@@ -114,8 +114,8 @@ export class ObjectRecordStore implements RecordStore {
 }
 
 /**
- * Converts an object to the engine's form, which refuses what is not a lease. Without an age by both clocks, a candidate restarts
- * the age once one of them shows a whole lease.
+ * Converts an object to the engine's form. The engine refuses an object that is not a lease. If only one clock shows an age, a
+ * candidate restarts the age once that clock shows a whole lease. If neither does, it restarts the age at once.
  */
 function stored({ body, version, ageMs }: FoundObject, nowMs: number): StoredRecord {
   const { data, wallMs = Number.NaN } = parsed(body);

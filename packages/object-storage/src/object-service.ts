@@ -49,14 +49,14 @@ export interface ObjectPage {
   readonly next: string | undefined;
 }
 
-/** The bucket's settings, judged. */
+/** The meaning of the bucket's settings for leases. */
 export interface BucketSettings {
   /** Reasons why the bucket cannot hold leases. */
   readonly refusals: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** A service that keeps objects, and writes an object on the condition of its version. Each method sends one request. */
+/** A service that stores objects, and can write an object on the condition of its version. Each method sends one request. */
 export interface ObjectService {
   readonly name: "s3" | "gcs";
   /** True if the version is computed from the content, so that the same content has the same version again. */
@@ -67,7 +67,10 @@ export interface ObjectService {
   /** Returns the object, or `undefined`. */
   get(key: string, request: ObjectRequest): Promise<FoundObject | undefined>;
 
-  /** Writes the object if it still has this version. With `undefined` it must not exist. Returns `undefined` if that failed. */
+  /**
+   * Writes the object if it still has this version. With `undefined` it must not exist. Returns `undefined` if the condition did
+   * not hold.
+   */
   put(
     key: string,
     content: ObjectContent,
@@ -83,7 +86,7 @@ export interface ObjectService {
   ): Promise<ObjectPage>;
 
   /**
-   * Reads the bucket's settings, in several requests. A setting that may not be read is a warning.
+   * Reads the bucket's settings, in several requests. A setting that the account may not read causes a warning.
    * @param prefix the beginning of the leases' keys. @param ticks the beginning of the keys that may be deleted.
    */
   settings(prefix: string, ticks: string, request: ObjectRequest): Promise<BucketSettings>;

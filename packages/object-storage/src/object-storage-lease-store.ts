@@ -19,7 +19,7 @@ import type { BucketSettings, ObjectRequest } from "./object-service.ts";
 import { checkedOptions, type ObjectStorageLeaseStoreOptions } from "./options.ts";
 
 /**
- * With this lease the default renewals are 2 s apart. Google Cloud Storage takes about one write a second of each object.
+ * With this lease the default renewals are 2 s apart. Google Cloud Storage accepts about one write a second for each object.
  * https://cloud.google.com/storage/quotas#objects
  */
 const GCS_MIN_LEASE_MS = 6_000;
@@ -31,10 +31,10 @@ const GCS_MIN_LEASE_MS = 6_000;
  * Guarantees: those of {@link RecordLeaseStore}, if the service keeps the conditions of writes, and if the bucket is not a replica.
  * Before its first write each store proves on an object of its own that the service keeps conditions.
  *
- * Electors judge expiry by what they observe. `tryRun`, and electors that ask for it, also use the service's dates and the wall
- * clocks of the processes. A lease counts as expired only if both say so. They assume that the clocks of the service's machines
- * agree within a second, or that those of the processes agree. A proxy that writes its own `Date` cannot shorten a lease alone. If
- * no age can be read, an acquisition by the service's dates fails with `STORE_REJECTED`.
+ * Electors judge expiry by what they observe. `tryRun`, and electors with `expiry: "store-clock"`, also use the service's dates
+ * and the wall clocks of the processes. A lease counts as expired only if both kinds of clock show it. It is enough if the clocks
+ * of the service's machines agree within a second, or if those of the processes agree. A proxy that writes its own `Date` cannot
+ * shorten a lease alone. If no age can be read, an acquisition by the service's dates fails with `STORE_REJECTED`.
  *
  * Releases are not pushed: standbys poll.
  */
@@ -52,8 +52,8 @@ export class ObjectStorageLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * Does what {@link LeaseStore.check} does. It also proves that of eight writes on one version at once only one succeeds, and reads
-   * the bucket's settings unless `settings` is false. The report's `warnings` are about those.
+   * Does what {@link LeaseStore.check} does. It also sends eight writes on one version at once, of which only one may succeed. It
+   * reads the bucket's settings unless `settings` is false. The report's `warnings` are about these settings.
    * @throws {ConfigurationError} if the service does not keep the conditions of writes.
    * @throws {StoreError} `STORE_REJECTED` if a proxy writes its own `Date`, or if the bucket's settings delete or refuse leases,
    *   unless `settings` is false.
@@ -79,8 +79,8 @@ export class ObjectStorageLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * Returns the occurrences of an election's schedule. Each is an object of its own, below `ticks/` and the election's name. A
-   * lifecycle rule of yours may delete them once the retention has passed; the service deletes none by itself.
+   * Returns the occurrences of an election's schedule. Each is an object of its own, below `ticks/` and the election's name. Your
+   * lifecycle rule may delete them once the retention has passed. Without a rule, they are kept.
    *
    * @throws {ConfigurationError} for an invalid election or duration.
    */
@@ -111,8 +111,8 @@ export class ObjectStorageLeaseStore extends RecordLeaseStore {
    * Writes a text as the leader of this term. The write is conditional on the object's version. The service refuses it once a newer
    * term has sealed or written the object. It does not check whether this process still believes that it leads.
    *
-   * On S3 the text gets a line of 64 blanks at its end. The version of an object there depends on its content alone, so that equal
-   * contents would let a stale write pass. On Google Cloud Storage the text is written as it is.
+   * On S3 the text gets a line of 64 blanks at its end. S3 computes an object's version from its content alone, so equal contents
+   * would let a stale write pass. On Google Cloud Storage the text is written as it is.
    *
    * A deleted object has no fence. A leadership that has seen the object does not create it again.
    *
@@ -124,7 +124,7 @@ export class ObjectStorageLeaseStore extends RecordLeaseStore {
     await new FencedObject(this.#bucket, this.clock, leadership, key).put(text, options);
   }
 
-  /** Closes the client that the store has opened by a URL. Your client stays open. */
+  /** Closes the client that the store has opened for a `url`. Your client stays open. */
   close(): Promise<void> {
     this.#bucket.service.close();
     return Promise.resolve();

@@ -10,15 +10,18 @@ import { S3Service } from "./s3/s3-service.ts";
 /** The options of `ObjectStorageLeaseStore`. Give `client` and `bucket`, or `url`. */
 export interface ObjectStorageLeaseStoreOptions extends RecordLeaseStoreOptions {
   /**
-   * Your client: an `S3Client` of `@aws-sdk/client-s3`, or a `Storage` of `@google-cloud/storage`. The store does not change it. No
-   * request of the store is sent again by the SDK.
+   * Your client: an `S3Client` of `@aws-sdk/client-s3`, or a `Storage` of `@google-cloud/storage`. The store does not change it.
+   * The SDK retries no request of the store.
    */
   readonly client?: unknown;
   /** The name of the bucket. It must exist. Access points and replicas are refused. */
   readonly bucket?: string | undefined;
   /** The beginning of every key. @defaultValue `leasehold/` */
   readonly prefix?: string | undefined;
-  /** Instead of the others: `s3://BUCKET/PREFIX/?region=eu-west-1&endpoint=URL`, or `gs://BUCKET/PREFIX/?endpoint=URL`. */
+  /**
+   * A URL in place of the other options: `s3://BUCKET/PREFIX/?region=eu-west-1&endpoint=URL`, or
+   * `gs://BUCKET/PREFIX/?endpoint=URL`.
+   */
   readonly url?: string | undefined;
 }
 
@@ -63,7 +66,7 @@ function serviceOf(client: unknown, bucket: string): ObjectService {
   throw new ConfigurationError("client is neither an S3Client of @aws-sdk/client-s3 nor a Storage of @google-cloud/storage.");
 }
 
-/** @throws {ConfigurationError} unless it is the name of a bucket. */
+/** @throws {ConfigurationError} unless `bucket` is the name of a bucket. */
 function checkBucket(bucket: unknown): asserts bucket is string {
   const isArn = typeof bucket === "string" && bucket.startsWith("arn:");
   if (isArn || /(-s3alias|\.mrap|--ol-s3)$/.test(String(bucket))) {
@@ -71,7 +74,7 @@ function checkBucket(bucket: unknown): asserts bucket is string {
       `bucket is ${JSON.stringify(bucket)}, an access point. It may lead to several buckets, or change what they answer; give the name of the bucket.`,
     );
   }
-  // https://cloud.google.com/storage/docs/buckets#naming, which has names with underscores and up to 222 characters, too.
+  // https://cloud.google.com/storage/docs/buckets#naming also allows underscores, and up to 222 characters.
   if (typeof bucket === "string" && /^[a-z0-9][\w.-]{1,220}[a-z0-9]$/.test(bucket)) return;
   throw new ConfigurationError(
     `bucket is ${JSON.stringify(bucket) ?? "missing"}; it must have 3 to 222 lower-case letters, digits, dots, hyphens and underscores.`,
@@ -117,7 +120,7 @@ function ofUrl(text: string, { bucket: otherBucket, prefix: otherPrefix }: Objec
 function ownS3(bucket: string, region: string | undefined, endpoint: string | undefined): ObjectService {
   return new S3Service(bucket, async () => {
     const sdk = await s3Sdk();
-    // Services other than AWS may not know the checksums that the SDK adds by default, nor buckets as hosts.
+    // Services other than AWS may not support the SDK's default checksums, nor a bucket's name as a host.
     const elsewhere = {
       forcePathStyle: true,
       requestChecksumCalculation: "WHEN_REQUIRED",

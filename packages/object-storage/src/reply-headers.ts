@@ -9,7 +9,7 @@ function dateOf(text: string | undefined): number {
   return Date.parse(text ?? "");
 }
 
-/** Returns the date of the reply minus the date of the object. Each names a second. */
+/** Returns the date of the reply minus the date of the object. Both are in whole seconds. */
 export function ageOf(headers: ReplyHeaders): number {
   return dateOf(headers("date")) - dateOf(headers("last-modified"));
 }

@@ -53,13 +53,13 @@ export async function sendOnce(client: GcsClient, request: GcsRequest, signal: A
   return { body, names, headers };
 }
 
-/** Returns whether it is a `Storage`. Checks what it has, because two copies of the SDK may be installed. */
+/** Returns whether `client` is a `Storage`. Checks its members, because two copies of the SDK may be installed. */
 export function isGcsClient(client: unknown): client is GcsClient {
   const { bucket, authClient, apiEndpoint } = (client ?? {}) as Partial<Storage>;
   return typeof bucket === "function" && typeof authClient?.request === "function" && typeof apiEndpoint === "string";
 }
 
-/** `Storage` sends no credentials to an emulator, either. */
+/** Sends no credentials to an emulator, like the methods of `Storage`. */
 function needsCredentials({ customEndpoint, useAuthWithCustomEndpoint }: GcsClient): boolean {
   return customEndpoint !== true || useAuthWithCustomEndpoint === true;
 }
@@ -70,7 +70,7 @@ async function withCredentials(
   signal: AbortSignal,
 ): Promise<RawReply> {
   const data = body === undefined ? {} : { data: Buffer.from(body) };
-  // A reply of any status is an answer, and not an error, but for 401: the SDK then gets new credentials.
+  // Makes the SDK throw for 401 only, because it then gets new credentials. Every other status is an answer.
   const validateStatus = (status: number): boolean => status !== 401;
   const options = {
     method,
@@ -91,7 +91,7 @@ async function plainly({ method, url, headers = {}, body }: GcsRequest, signal: 
 }
 
 function headersOf(found: RawReply["headers"]): Pick<GcsReply, "names" | "headers"> {
-  // The SDK's client has a plain object in older versions.
+  // Older versions of the SDK's client return a plain object.
   const all = found instanceof Headers ? found : new Headers(found);
   return { names: [...all.keys()], headers: (name) => all.get(name) ?? undefined };
 }
@@ -132,7 +132,7 @@ function failureOfSdk(error: unknown): ObjectFailure {
     const { data } = response;
     if (isFromService(headers))
       return refusal(answered, data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array(), headers);
-    // Only the service that issues tokens fails in this way: every other answer but 401 is no error of the SDK's client.
+    // This error comes from the token service: the SDK throws for no other answer of the storage service than 401.
     return {
       status: 0,
       code: answered === 429 || answered >= 500 ? "NoTokenService" : "NoCredentials",

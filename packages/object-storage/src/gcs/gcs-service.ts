@@ -85,7 +85,7 @@ export class GcsService implements ObjectService {
   }
 
   close(): void {
-    // The SDK's connections are those of the process.
+    // The SDK uses connections of the whole process, so there is nothing to close.
   }
 
   #objectUrl(api: string, key: string): string {

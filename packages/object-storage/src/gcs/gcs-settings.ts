@@ -20,7 +20,7 @@ interface Rule {
   };
 }
 
-/** Judges a bucket's settings; with `undefined` they may not be read. */
+/** Judges a bucket's settings. `undefined`: the account may not read them. */
 export function settingsOf(bucket: BucketResource | undefined, prefix: string, ticks: string): BucketSettings {
   if (!bucket) return { refusals: [], warnings: [unknownSetting("lifecycle", "storage.buckets.get")] };
   const { lifecycle, retentionPolicy, softDeletePolicy, versioning, locationType } = bucket;

@@ -98,7 +98,7 @@ function failureOfSdk(error: unknown): ObjectFailure {
   };
 }
 
-/** Returns whether it is a client for S3. Checks what it has, because two copies of the SDK may be installed. */
+/** Returns whether `client` is a client for S3. Checks its members, because two copies of the SDK may be installed. */
 export function isS3Client(client: unknown): client is S3Client {
   const { send, config } = (client ?? {}) as Partial<S3Client>;
   return typeof send === "function" && (config as { readonly serviceId?: unknown } | undefined)?.serviceId === "S3";
@@ -108,6 +108,6 @@ export function isS3Client(client: unknown): client is S3Client {
 export function checkRetries(client: S3Client): void {
   if (client.middlewareStack.identify().some((step) => step.startsWith(RETRY_STEP))) return;
   throw new ConfigurationError(
-    `This version of @aws-sdk/client-s3 has no '${RETRY_STEP}', and so its retries, which outlive a lease, cannot be kept off. Use a version that @leasehold/object-storage was tested with.`,
+    `This version of @aws-sdk/client-s3 has no '${RETRY_STEP}', so its retries, which outlive a lease, cannot be turned off. Use a version that @leasehold/object-storage was tested with.`,
   );
 }

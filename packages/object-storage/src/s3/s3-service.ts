@@ -25,7 +25,7 @@ export interface S3Access {
   readonly isOwn: boolean;
 }
 
-/** The object of an SDK's reply that holds a body. */
+/** The body in a reply of the SDK. */
 interface Body {
   transformToByteArray(): Promise<Uint8Array>;
   destroy?(error: Error): void;
@@ -130,14 +130,17 @@ function noRegion(election: string, cause: unknown): ConfigurationError {
   return new ConfigurationError(`s3: no region is set. ${remedy}`, { election, cause });
 }
 
-/** @throws {ServiceFailure} if a gateway has removed the ETag: the SDK would send a write on an empty one without its condition. */
+/**
+ * @throws {ServiceFailure} if a gateway has removed the ETag. For an empty ETag the SDK would send the next write without a
+ * condition.
+ */
 function versionOf({ ETag: version }: { readonly ETag?: string | undefined }): string {
   if (!version) throw new ServiceFailure(foreignAnswer("it has no ETag"));
   return version;
 }
 
 async function bytesOf(body: Body | undefined, signal: AbortSignal): Promise<Uint8Array> {
-  // The SDK's own signal ends with the headers of the reply.
+  // The SDK ignores the signal once the headers of the reply have arrived.
   const stopListening = onAbort(signal, (reason) => body?.destroy?.(reason));
   try {
     return (await body?.transformToByteArray()) ?? new Uint8Array();

@@ -13,7 +13,7 @@ interface Question {
   readonly signal: AbortSignal;
 }
 
-/** The codes of a bucket that has no such setting, and of a service that has none. */
+/** The error codes if the bucket lacks the setting, or if the service does not support it. */
 const NONE = new Set(["NoSuchLifecycleConfiguration", "NotImplemented"]);
 
 /** Reads the bucket's lifecycle rules, and whether it keeps versions. Sends two requests at once. */
@@ -36,7 +36,7 @@ export async function settingsOf({ client, sdk, bucket, prefix, ticks, signal }:
   return { refusals: refusedRules(known.flatMap(deletingRule), prefix, ticks), warnings };
 }
 
-/** Returns a setting; `undefined` if there is none. */
+/** Returns a setting; `undefined` if there is none, and `denied` if the account may not read it. */
 async function ask<T>(send: () => Promise<T>): Promise<T | "denied" | undefined> {
   try {
     return await send();
@@ -48,7 +48,7 @@ async function ask<T>(send: () => Promise<T>): Promise<T | "denied" | undefined>
   }
 }
 
-/** A rule for objects with a tag does not concern leases, which have none. */
+/** A rule for objects with a tag does not concern leases, which have no tags. */
 function deletingRule({ ID, Expiration, Filter, ...rule }: LifecycleRule): readonly DeletingRule[] {
   const deletes = Expiration?.Days !== undefined || Expiration?.Date !== undefined;
   if (!deletes || Filter?.Tag || (Filter?.And?.Tags?.length ?? 0) > 0) return [];
