@@ -37,7 +37,7 @@ export class Absences {
     }
   }
 
-  /** Reports that a member has answered. @param ignored its state, if that does not count. */
+  /** Reports that a member has answered. @param ignored the member's state, if it does not count. */
   answered(name: string, ignored?: MemberState): void {
     this.#admission.report(name, this.#election, ignored && this.#whyIgnored(name, ignored), false);
   }

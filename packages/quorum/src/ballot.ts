@@ -1,4 +1,6 @@
-/** The number of a round. Ballots are ordered by `round`, and equal rounds by `proposer`. No two writes have the same ballot. */
+/**
+ * The number of a round. Ballots are ordered by `round`, and with equal rounds by `proposer`. No two rounds have the same ballot.
+ */
 export interface Ballot {
   readonly round: number;
   /** A random id, one per store instance. */
@@ -12,7 +14,10 @@ export function compareBallots(one: Ballot | undefined, other: Ballot | undefine
   return one.proposer < other.proposer ? -1 : Number(one.proposer > other.proposer);
 }
 
-/** Returns the ballot that an accept under this one also promises. Because of it the proposer's next write needs no prepare. */
+/**
+ * Returns the ballot that an accept under this ballot also promises. This promise lets the proposer's next write skip the
+ * prepare.
+ */
 export function forward({ round, proposer }: Ballot): Ballot {
   return { round: round + 1, proposer };
 }
@@ -27,6 +32,6 @@ export function highest(ballots: Iterable<Ballot | undefined>): Ballot | undefin
 /** The author of proposals: one per store instance. */
 export interface Proposer {
   readonly id: string;
-  /** The last round of any election. No round is used twice. */
+  /** The highest round number that this proposer has used in any election. It uses no number twice. */
   lastRound: number;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "@leasehold/core/provider";
 
-/** The most round trips of one call. Each may take this part of the call's time: a quarter. */
+/** The most round trips of one call. Each round trip may take an equal part of the call's time: a quarter. */
 export const ROUND_TRIPS = 4;
 
 /** Limits of one call. */

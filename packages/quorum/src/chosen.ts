@@ -5,7 +5,10 @@ import type { MemberState, Proposal } from "./member-state.ts";
 export interface Chosen {
   readonly proposal: Proposal;
   readonly ageMs?: readonly [min: number, max: number] | undefined;
-  /** How long ago a member first showed the nonce to this process, chosen or not. Its writer counts from an earlier time. */
+  /**
+   * How long ago a member first showed the nonce to this process, even before it was chosen. The nonce's writer counts from an
+   * earlier time.
+   */
   readonly knownForMs?: number | undefined;
 }
 
@@ -18,8 +21,7 @@ export function topOf(kept: ReadonlyMap<string, MemberState>): MemberState | und
 
 /**
  * Returns bounds of the nonce's age. Each member reports the age by its own clock. The lower bound is the greatest age that every
- * member of some majority shows; the upper bound is the greatest of all. `undefined` if fewer members than a majority tell an age
- * of this nonce.
+ * member of some majority shows; the upper bound is the greatest of all. `undefined` if no majority reports an age of this nonce.
  */
 export function ageOf({ record }: Proposal, kept: ReadonlyMap<string, MemberState>, majority: number): Chosen["ageMs"] {
   const ages = [...kept.values()].flatMap(({ proposal, ageMs }) =>

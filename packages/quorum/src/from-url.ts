@@ -11,7 +11,8 @@ const LOOKS = 'it is an object of JSON, {"aws": "dynamodb://leases?region=eu-wes
 
 /**
  * Opens a {@link QuorumLeaseStore} by a URL such as `quorum:///etc/leasehold/members.json`. The file lists the stores' URLs by
- * the members' names. As parameters of one URL, they would need to be encoded twice, and could have no passwords in an argument.
+ * the members' names. In one URL, the stores' URLs would be encoded twice, and their passwords would be visible in the command's
+ * arguments.
  */
 export const fromUrl: StoreSchemes = {
   quorum: {

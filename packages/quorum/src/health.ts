@@ -5,8 +5,8 @@ import type { Clock, Journal } from "@leasehold/core/provider";
 const TOLD_AT = 2;
 
 /**
- * Warns that a member fails, and says when it answers again. The others go on, so a failure would otherwise stay hidden until a
- * second member fails.
+ * Warns that a member fails, and says when it answers again. The other members keep working, so a failure would otherwise stay
+ * hidden until a second member fails.
  */
 export class Health {
   /** The member's name and kind of store, for messages. */
@@ -35,7 +35,7 @@ export class Health {
     if (this.#failures === 0) this.#sinceMs = this.#clock.monotonicMs();
     this.#failures += 1;
     if (this.#failures !== TOLD_AT) return;
-    const why = isLeaseholdError(error) ? error.message : "It has thrown what is no error of Leasehold's.";
+    const why = isLeaseholdError(error) ? error.message : "It has thrown an error that is not Leasehold's.";
     const message = `The quorum's member ${this.#place} fails: ${why} The others go on as long as they are a majority.`;
     this.#journal.warn("LEASEHOLD_MEMBER_FAILED", "warn", message, { store: this.#place });
   }

@@ -1,6 +1,4 @@
-/**
- * The latest result for each member, from reads that may overlap. The read that began last decides, in whatever order they end.
- */
+/** The latest result for each member, from reads that may overlap. The read that began last decides, whichever ends last. */
 export class LatestReads<T> implements Iterable<readonly [name: string, shown: T]> {
   #begun = 0;
   readonly #last = new Map<string, { readonly begun: number; readonly shown: T | undefined }>();

@@ -5,7 +5,7 @@ import type { MembershipRules } from "./roster.ts";
 /** The names that one member lists. It sends a request each time that {@link next} is called. */
 export class MemberList {
   readonly names: string[] = [];
-  /** The member's state of an election that is not among the names. Set once the member has listed all. */
+  /** A state without a record, which shows whether the member counts. Set once the member has listed all names. */
   state: MemberState | undefined;
   failure: { readonly cause: unknown } | undefined;
   readonly #end = new AbortController();
@@ -28,13 +28,16 @@ export class MemberList {
     return this.failure !== undefined || this.state !== undefined;
   }
 
-  /** Lets the member send its next request, and waits for that page. A request that is under way continues, within its own time. */
+  /**
+   * Lets the member send its next request, and waits for that page. A request that is already under way is awaited instead,
+   * within its own time limit.
+   */
   async next(timeoutMs: number): Promise<void> {
     this.#turn.resolve(timeoutMs);
     await this.#page.promise;
   }
 
-  /** Ends the list, and a request of it that is under way. */
+  /** Ends the list, and aborts its request that is under way. */
   end(): void {
     const over = new Error("The list has ended.");
     this.#end.abort(over);
@@ -44,7 +47,7 @@ export class MemberList {
 
   async #list(member: Member, rules: Pick<MembershipRules, "meet">, prefix: string, pageSize: number): Promise<void> {
     for await (const name of member.names(prefix, pageSize, () => this.#awaitTurn())) this.names.push(name);
-    // If the store was emptied before it listed all, it has lost its marker by now.
+    // If the store was emptied meanwhile, it has lost its marker. So the marker is checked after the list.
     this.state = await rules.meet(member.name, Promise.resolve(NOTHING), await this.#limits());
   }
 

@@ -9,12 +9,12 @@ import type { MembershipRules } from "./roster.ts";
 
 /** The failure of a write whose condition did not hold. */
 export const REFUSED: Error = new Error("Somebody else has written there.");
-/** The failure of a member that is not sent a write, because of the state that it keeps. */
+/** The failure for a member to which a write was not sent, because of the member's state. */
 export const PASSED_OVER: Error = new Error("It keeps what this write may not replace.");
 
 /**
- * Sends one election's requests to the members, and judges which answers count. It keeps the highest promise that each member is
- * known to have made.
+ * Sends one election's requests to the members, and judges which answers count. Also keeps the highest known promise of each
+ * member.
  */
 export class MemberRequests {
   readonly sessions: ReadonlyMap<string, MemberSession>;
@@ -81,14 +81,14 @@ export class MemberRequests {
     return await session.send(this.#election, Math.min(untilMs, this.#clock.monotonicMs() + memberMs), request);
   }
 
-  /** Returns the answers that count: those of the quorum's stores that have not forgotten. */
+  /** Returns the answers that count: they come from the quorum's own stores, and show no forgotten promise. */
   counting(answers: ReadonlyMap<string, MemberState>): ReadonlyMap<string, MemberState> {
     for (const [name, kept] of answers) this.#learn(name, kept);
     const remembering = [...answers].filter(([name, kept]) => this.sessions.get(name)?.isBehind(kept) === false);
     return this.#admission.counting(new Map(remembering), answers, false);
   }
 
-  /** The states that the last round wrote, where the reply has confirmed it. */
+  /** The states that the last round wrote to the members, if a reply has confirmed the write. */
   own(): ReadonlyMap<string, MemberState> {
     return new Map([...this.sessions].flatMap(([name, { own }]) => (own ? [[name, own] as const] : [])));
   }
@@ -121,7 +121,8 @@ export function newestRoster(answers: ReadonlyMap<string, MemberState>): number 
 }
 
 /**
- * Throws the error of a wrong list of members. Two lists would each have their own majority, so it is no failure of one member.
+ * Throws the error of a wrong list of members. Two lists would each have their own majority, so this is not the failure of one
+ * member.
  */
 export function refuseOthers(failures: ReadonlyMap<string, unknown>): void {
   for (const failure of failures.values()) if (isLeaseholdError(failure, "CONFIGURATION")) throw failure;

@@ -12,11 +12,11 @@ export class MemberSession {
   /** The highest promise that the member is known to have made, to any proposer. */
   known: Ballot | undefined;
   /**
-   * The state that this process's last round wrote there, if the reply has confirmed it. Only the next round may write on
-   * condition of it.
+   * The state that this process's last round wrote to the member, if the reply has confirmed it. Only the next round may use this
+   * state as the condition of a write.
    */
   own: MemberState | undefined;
-  /** The promise above the round's own ballot that the last attempt to catch this member up found there. */
+  /** The promise above the round's own ballot that the last attempt to catch this member up has found on it. */
   blockedBy: Ballot | undefined;
   /** The nonce that the member showed last, and since when, by the monotonic clock. */
   #nonce: { readonly nonce: string; readonly sinceMs: number } | undefined;
@@ -29,8 +29,8 @@ export class MemberSession {
   }
 
   /**
-   * Reports whether a state shows a lower promise than the member is known to have made. If it was read since, the member has
-   * forgotten.
+   * Reports whether a state shows a lower promise than the member is known to have made. If the state was read after that
+   * promise, the member has forgotten.
    */
   isBehind({ promised }: MemberState): boolean {
     return compareBallots(promised, this.known) < 0;

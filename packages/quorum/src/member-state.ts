@@ -10,7 +10,7 @@ import { ConfigurationError } from "@leasehold/core";
 import type { Ballot } from "./ballot.ts";
 import type { Roster } from "./roster.ts";
 
-/** A proposed record. It stays the same under every ballot with which it is accepted. */
+/** A proposed record. Every round that repeats it writes the same proposal under a new ballot. */
 export interface Proposal {
   /** A random id, one per `put`. It is the version of the replicated record. */
   readonly write: string;
@@ -18,8 +18,8 @@ export interface Proposal {
   readonly base: string | null;
   readonly record: LeaseRecord;
   /**
-   * The writer's wall clock when it sent the nonce. Until it is accepted, a proposal with the nonce of the replaced record lacks
-   * it.
+   * The writer's wall clock when it sent the nonce. A proposal that keeps the replaced record's nonce takes the time from the
+   * replaced proposal, just before its accept.
    */
   readonly wallMs?: number | undefined;
 }
@@ -35,13 +35,13 @@ export interface State {
   readonly seen: Readonly<Record<string, Ballot>>;
 }
 
-/** A state as a member keeps it, with what the member's record says beside it. */
+/** A state that a member keeps, and the other facts in the member's record. */
 export interface MemberState extends State {
   /** The member's version of the record; `undefined` if it has none. */
   readonly version: string | undefined;
   /** The number of the roster that the writer used. */
   readonly roster: number;
-  /** The marker that this roster had for this member. */
+  /** The marker of this member's store in that roster. */
   readonly incarnation: string | undefined;
   /** Bounds of the nonce's age by the member's own clock. Only a read has them, and only if the store reports ages. */
   readonly ageMs?: readonly [min: number, max: number] | undefined;
@@ -108,14 +108,14 @@ export function decodeMember(
   { name, place, names }: MemberIdentity,
   stored: StoredRecord | undefined,
 ): MemberState {
-  // A record that is gone counts as absent, although the member's fence still knows its term.
+  // A deleted record counts as absent, although the member's fence still has the record's term.
   if (!stored || stored.lostTerm !== undefined) return NOTHING;
   const { data, version, nonceAgeMs: ageMs } = stored;
   const record = (typeof data === "object" && data !== null ? data : {}) as Partial<LeaseRecord>;
   if (record.schema !== QUORUM_SCHEMA) {
     const problem =
       record.schema === RECORD_SCHEMA
-        ? "a store has written it that is used by itself"
+        ? "a store that is used without a quorum has written it"
         : "no quorum of this version has written it";
     throw new ForeignRecordError(election, place, problem);
   }
@@ -124,7 +124,7 @@ export function decodeMember(
   const others = Object.keys(note.members);
   if (others.length !== names.length || !names.every((one) => Object.hasOwn(note.members, one))) {
     throw new ConfigurationError(
-      `${place} is a member of the quorum of ${others.toSorted().join(", ")}, and this one is of ${names.join(", ")}: two lists would make two majorities. Give every process the same names.`,
+      `${place} is a member of the quorum of ${others.toSorted().join(", ")}, but this quorum is of ${names.join(", ")}: two lists would make two majorities. Give every process the same names.`,
       { election },
     );
   }

@@ -6,7 +6,7 @@ const MOST_ELECTIONS = 100;
 
 interface State {
   readonly member: Member;
-  /** Why the member does not answer, as a sentence; `undefined` once it answers. It holds for every election. */
+  /** Why the member does not answer, as a sentence; `undefined` once it answers. The reason applies to every election. */
   silence: string | undefined;
   /** Why the member does not count although it answers: one sentence for each such election. */
   readonly missing: Map<string, string>;
@@ -14,7 +14,7 @@ interface State {
   isTold: boolean;
 }
 
-/** The members that count, by the latest finding of this process, and what the others wait for. */
+/** The members that count, as far as this process knows, and what the other members wait for. */
 export class MemberStates {
   readonly #clock: Clock;
   readonly #journal: Journal;
@@ -38,7 +38,7 @@ export class MemberStates {
     });
   }
 
-  /** Records that a member has answered, and counts for an election. */
+  /** Records that a member has answered, and that it counts for an election. */
   counts(name: string, election: string): void {
     const state = this.#states.get(name) as State;
     if (whyMissing(state) === undefined) return;
@@ -56,7 +56,7 @@ export class MemberStates {
 
   /**
    * Records that a member does not count for an election.
-   * @param isSilent true if it does not answer. {@link Member} warns of that itself.
+   * @param isSilent true if it does not answer. {@link Member} itself warns of a silent member.
    */
   lacks(name: string, election: string, why: string, isSilent: boolean): void {
     const state = this.#states.get(name) as State;

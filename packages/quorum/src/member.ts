@@ -31,9 +31,7 @@ export class Member {
   readonly #health: Health;
   readonly #reads: OverdueReads;
 
-  /**
-   * @param names of all members, sorted. @param journal receives a warning when it fails, and a message when it answers again.
-   */
+  /** @param names the sorted names of all members. @param journal receives this member's failures and recoveries as messages. */
   constructor(name: string, records: RecordStore, names: readonly string[], clock: Clock, journal: Journal = Journal.to(false)) {
     this.name = name;
     this.records = records;
@@ -49,8 +47,8 @@ export class Member {
   }
 
   /**
-   * Returns the state that the member keeps. @throws {ConfigurationError} if another list of members wrote it; the member itself
-   * is healthy.
+   * Returns the state that the member keeps. @throws {ConfigurationError} if a quorum with another list of members wrote the
+   * state; the member itself is healthy.
    */
   async get(election: string, consistent: boolean, { timeoutMs, signal }: MemberLimits): Promise<MemberState> {
     const store = this.#place.place;
@@ -91,7 +89,7 @@ export class Member {
   /**
    * Replaces the member's state. Returns the new state with its version, or `undefined` if the member keeps something other than
    * `present`.
-   * @param redates true if the store has to restart the age of the nonce, even of one that it keeps already.
+   * @param redates true if the store has to restart the nonce's age, even if the member has this nonce already.
    */
   async put(
     election: string,
@@ -101,7 +99,7 @@ export class Member {
     redates: boolean,
     limits: MemberLimits,
   ): Promise<MemberState | undefined> {
-    // Compares with this member's own record: the age of a nonce here does not depend on the other members.
+    // Compares with this member's own record, because each member measures the age of its own copy of the nonce.
     const keepsNonce = !redates && present.proposal?.record.nonce === state.proposal?.record.nonce;
     const options = { ifVersion: present.version, keepsNonce, fence: fenceBetween(present, state) };
     const version = await this.#put(election, recordOf(state, roster), options, limits);
@@ -160,7 +158,7 @@ export class Member {
 
 /**
  * Returns the fence to write along with a state; `undefined` if it equals the fence of the state that this member keeps. So the
- * fence follows the ballots, which say what is later. Terms do not say that: a proposal that lost may have had a later one.
+ * fence follows the ballots, and not the terms: a proposal that was not chosen may have had a higher term.
  */
 function fenceBetween(present: MemberState, { proposal }: State): Fence | undefined {
   if (!proposal) return undefined;

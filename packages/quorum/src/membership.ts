@@ -12,9 +12,9 @@ import { rosterRules } from "./roster-rules.ts";
 import { StoreMarkers } from "./store-markers.ts";
 import { refuseTwins, WrongStoreCheck } from "./wrong-store-check.ts";
 
-/** How long one process keeps trying to take in emptied stores, in milliseconds. Its next write begins again. */
+/** One process tries to take in emptied stores for this time, in milliseconds. Its next write starts a new attempt. */
 const HEALING_MS = 10_000;
-/** The time of each request, by attempt, in milliseconds. A request may be lost, and a member may be slow. */
+/** The time limit of a request in each attempt, in milliseconds. A request may be lost, and a member may be slow. */
 const REPEATED_REQUEST_MS = [500, 500, CONNECT_TIMEOUT_MS] as const;
 /** The pauses after the first attempts, in milliseconds. Later pauses are as long as the last one. */
 const REPEATED_PAUSES_MS = [200, 400, 1_000] as const;
@@ -24,8 +24,9 @@ const REPLACEMENT =
 
 /**
  * Keeps track of which stores the members are. Each store has a marker, which identifies it. The quorum has a record, the roster,
- * which says whose markers count. So a majority of these stores can be distinguished from a majority of others. The markers are
- * written to all stores before anything else is. A store without a marker was emptied, or is new; the others take it in.
+ * which lists the markers that count. So a majority of these stores can be distinguished from a majority of other stores. The
+ * markers are written to all stores before any other record. A store without a marker was emptied, or is new; the other members
+ * take it in.
  */
 export class Membership implements MembershipRules {
   /** The members that count, as far as this process knows. */
@@ -33,15 +34,15 @@ export class Membership implements MembershipRules {
   readonly #members: ReadonlyMap<string, Member>;
   readonly #register: Register;
   readonly #clock: Clock;
-  /** The roster that is named by writes before there is a first one. */
+  /** Writes name this roster before there is a first one. */
   readonly #nobody: Roster;
   #roster: Roster | undefined;
-  /** The claim that all members have accepted, if the quorum has not begun since. */
+  /** The claim that all members have accepted. Set until the first roster follows it. */
   #claim: Proposal | undefined;
   readonly #markers: StoreMarkers;
   readonly #strangers: WrongStoreCheck;
   #isHealing = false;
-  /** The founding of the quorum, while this process is busy with it. */
+  /** The founding of the quorum, while it is under way in this process. */
   #founding: Promise<void> | undefined;
 
   /** @param members the stores of leases. @param journal receives a warning of a member whose store is not the quorum's. */
@@ -68,13 +69,15 @@ export class Membership implements MembershipRules {
 
   /** Reads the roster, once. Returns false if no roster was ever written. */
   async load(limits: CallLimits): Promise<boolean> {
-    // A read of any majority suffices. A roster that one of them has missed is completed, because no later write brings it there.
+    // A read of any majority suffices. If those members are split over the roster, the read completes it, because no later write
+    // does so.
     return this.#roster !== undefined || (await this.#ask(false, limits)) !== undefined;
   }
 
   /**
-   * As {@link load}. If there is no roster yet, it writes the markers to all members, then the claim, and then the first roster.
-   * These writes continue when the call has no time left, because so many requests to slow members take longer than a call.
+   * Does what {@link load} does. If there is no roster yet, writes the markers to all members, then the claim, and then the first
+   * roster. These writes continue when the call has no time left, because they need more time than a call has if members are
+   * slow.
    */
   async found(limits: CallLimits): Promise<void> {
     if (await this.load(limits)) return;
@@ -86,14 +89,14 @@ export class Membership implements MembershipRules {
 
   async #found(): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + ROUND_TRIPS * CONNECT_TIMEOUT_MS;
-    // Any other error, such as a member's refusal, is thrown at once, because a person has to see it.
+    // Any other error, such as a member's refusal, is thrown at once, because a person has to act.
     const isLost = (error: unknown): boolean =>
       isLeaseholdError(error, "STORE_TIMEOUT") || isLeaseholdError(error, "STORE_CONFLICT");
     await this.#repeat(untilMs, isLost, async (limits) => await this.#tryToFound(limits));
   }
 
   async #tryToFound(limits: CallLimits): Promise<void> {
-    // Once the roster is known there is no further read: a member that is silent by now would delay it.
+    // Does not read again once the roster is known: a silent member would delay that read.
     while (!this.#roster && !(await this.#read(true, limits))) {
       if (this.#claim) {
         await this.#propose({ ...rosterOf(this.#claim), number: 1 }, this.#claim.write, limits);
@@ -112,10 +115,10 @@ export class Membership implements MembershipRules {
   async meet(name: string, answer: Promise<MemberState>, limits: MemberLimits): Promise<MemberState> {
     const kept = await answer;
     if (kept.accepted && this.#isIn(name)) return kept;
-    // A store that was emptied has no marker, or another one. Its record may come from a delayed promise, and proves nothing.
+    // An emptied store has no marker, or a new one. A record on it may come from a delayed promise, and proves nothing.
     await this.#markers.lookAt(name, limits);
-    // A record that has accepted nothing does not prove the roster that it names. A majority of replacement stores may have no
-    // other records. So the store's own copy of the roster counts as well.
+    // A record without an accepted value does not prove that its roster is the newest. A majority of replacement stores may have
+    // only such records. So the store's own copy of the roster counts as well.
     const number = this.#isIn(name) ? this.#markers.rosterNumber(name) : 0;
     return { ...kept, roster: Math.max(kept.roster, number) };
   }
@@ -124,7 +127,7 @@ export class Membership implements MembershipRules {
     if (number <= this.roster.number) return;
     await this.#ask(true, limits);
     if (number <= this.roster.number) return;
-    // With an older roster, or none, other stores would count, and writes to them would not.
+    // With an older roster, or none, answers of other stores would count, but writes to these stores would not.
     throw unknownMembers("STORE_UNAVAILABLE");
   }
 
@@ -158,7 +161,7 @@ export class Membership implements MembershipRules {
 
   /**
    * Takes in stores that were emptied or are new, and gives the roster to members that have missed it. The work continues in the
-   * background for {@link HEALING_MS}. A lost request is sent again, because another store may be emptied next.
+   * background for {@link HEALING_MS}. Lost requests are repeated, because another store may be emptied before the next write.
    */
   heal(): void {
     if (this.#isHealing || this.#lacking().length === 0) return;
@@ -169,8 +172,8 @@ export class Membership implements MembershipRules {
   }
 
   /**
-   * Takes in one member's store now. It may be a store that this quorum has replaced, restored from a backup: nothing that it
-   * keeps counts.
+   * Takes in one member's store now. The store may be one that this quorum replaced earlier, restored from a backup. None of its
+   * records count then.
    * @throws {ConfigurationError} if the quorum has not begun, or if the store is another member's or another quorum's.
    */
   async takeIn(name: string, limits: CallLimits): Promise<void> {
@@ -198,8 +201,7 @@ export class Membership implements MembershipRules {
   }
 
   /**
-   * Repeats some work until it succeeds. It takes many requests, of which one may be lost. @throws the last error, once the time
-   * is over.
+   * Repeats some work until it succeeds, because one of its many requests may be lost. @throws the last error, after `untilMs`.
    */
   async #repeat(
     untilMs: number,
@@ -241,8 +243,8 @@ export class Membership implements MembershipRules {
   }
 
   /**
-   * Reports whether a store has no marker, or one that was in no roster: the process that wrote that marker may have stopped
-   * there.
+   * Reports whether a store has no marker, or a marker that is in no roster. The process that wrote such a marker may have
+   * stopped before it wrote the roster.
    */
   #isNew(name: string, marker: string | null): boolean {
     return marker === null || (marker !== this.roster.incarnations[name] && !this.#strangers.isStranger(name, this.#roster));
@@ -273,8 +275,8 @@ export class Membership implements MembershipRules {
   }
 
   /**
-   * Reads the roster. The read continues when the call has no time left. The members may be split over a roster, and while one of
-   * them is silent its completion takes longer than a call. The next call finds the result.
+   * Reads the roster. The read continues when the call has no time left. If the members are split over a roster and one is
+   * silent, the read completes the roster, which takes longer than a call. The next call finds the result.
    */
   async #ask(consistent: boolean, limits: CallLimits): Promise<Proposal | undefined> {
     const { memberMs, signal } = limits;
@@ -286,8 +288,8 @@ export class Membership implements MembershipRules {
   }
 
   /**
-   * Waits for work that continues by itself, for as long as the call may take. @throws {StoreError} the result of `late`, after
-   * that.
+   * Waits for the work for as long as the call may take. The work continues afterwards. @throws {StoreError} the result of
+   * `late`, once the call's time is over.
    */
   async #within<T>({ signal, untilMs }: CallLimits, work: Promise<T>, late: () => StoreError): Promise<T> {
     const over = Promise.withResolvers<never>();
@@ -320,8 +322,7 @@ export class Membership implements MembershipRules {
   #take(roster: Roster): void {
     if (roster.number <= (this.#roster?.number ?? 0)) return;
     this.#roster = roster;
-    // A store that showed a past marker may have been emptied since, and may be the member again. Its next answer makes it read
-    // again.
+    // A store that showed a past marker may have been emptied and taken in since. Its marker is read again at its next answer.
     for (const [name, marker] of this.#markers.shown)
       if (marker !== null && roster.past.includes(marker)) this.#markers.shown.forget(name);
   }
@@ -336,5 +337,5 @@ function unfounded(code: StoreErrorCode, missing: readonly string[], next: strin
 
 function unknownMembers(code: StoreErrorCode): StoreError {
   const details = { store: "quorum", operation: "get", election: ROSTER, mayHaveBeenApplied: false };
-  return new StoreError(code, "The members that answer are split over who the members are.", details);
+  return new StoreError(code, "The members that answer do not agree on which stores are the members.", details);
 }

@@ -11,8 +11,7 @@ export interface QuorumLeaseStoreOptions extends RecordLeaseStoreOptions {
    */
   readonly members: Readonly<Record<string, QuorumMember>>;
   /**
-   * Receives a warning when a member fails while the others go on, and a message when it answers again. An Elector's logger does
-   * not.
+   * Receives a warning when a member fails, and a message when it answers again. An Elector's logger does not receive these.
    * @defaultValue process warnings; false: silence
    */
   readonly logger?: LoggerOption;

@@ -6,7 +6,7 @@ import { type Clock, onAbort, type Timer } from "@leasehold/core/provider";
  * in the handshake would end that connection, and each later attempt would be aborted in the same way.
  */
 export const CONNECT_TIMEOUT_MS = 3_000;
-/** The most reads of one member that may continue past their time. A round reads two records of a member at once. */
+/** At most this many reads of one member may continue past their time limit. A round reads two records of a member at once. */
 const MOST_OVERDUE = 2;
 
 /**

@@ -21,12 +21,12 @@ type KeepsOccurrences = Required<Pick<LeaseStore, "occurrences">>;
  * Guarantees: those of {@link RecordLeaseStore}. They hold while a majority answers, and at most one member at a time is down,
  * slow, or has lost acknowledged writes. Terms rise through all of these faults. Without a majority no candidate leads.
  *
- * Not guaranteed: an administrator's order that one member has missed, and another one forgets before the leader's next renewal.
- * If the other members are silent, the order is lost. If they answer that renewal last, the order ends the leader one renewal
- * late.
+ * Not guaranteed: an administrator's order can be lost or late. For this, one member must miss the order, and another must forget
+ * it before the leader's next renewal. If the remaining members are silent, the order is lost. If they answer that renewal last,
+ * the order ends the leader one renewal late.
  *
- * The clocks of the members measure ages if each member has one. Occurrences are kept if each member keeps them. There is no
- * watch.
+ * Ages are measured by the members' store clocks if each member has such a clock. Occurrences are kept if each member keeps them.
+ * There is no watch.
  */
 export class QuorumLeaseStore extends RecordLeaseStore {
   readonly occurrences?: (election: string, options: OccurrenceOptions) => RecordOccurrenceStore;
@@ -52,8 +52,8 @@ export class QuorumLeaseStore extends RecordLeaseStore {
   }
 
   /**
-   * Returns for each member whether it counts, for how long, and what it waits for. It is the latest finding of this process; no
-   * request is sent.
+   * Returns for each member whether it counts, for how long, and what it waits for. Returns what this process knows, and sends no
+   * request.
    */
   members(): readonly StoreMember[] {
     return this.#quorum.members();
@@ -63,8 +63,8 @@ export class QuorumLeaseStore extends RecordLeaseStore {
    * Takes a member's store in now, and brings it the records of these elections, so that it counts for them. Call it before
    * another member is emptied, restored or replaced.
    *
-   * Processes take stores in by themselves, and bring them the elections that they write. They do not bring elections that nobody
-   * leads. They do not take in a store whose backup is older than its present marker.
+   * Without a call, processes take stores in by themselves, and bring them the elections that the processes write. They do not
+   * bring elections without a leader. They do not take in a store that was restored from a backup older than its marker.
    *
    * @param member the member's name.
    * @throws {ConfigurationError} if the name is unknown, the quorum has not begun, or the store is another member's or another
@@ -77,8 +77,8 @@ export class QuorumLeaseStore extends RecordLeaseStore {
 
   /**
    * Makes a member's fence admit the guarded writes of this leadership, and refuse those of older ones. From then on the member's
-   * own `fence` decides it atomically. Call it before the work on data beside a member. Until it resolves, a write of the
-   * previous leadership may still pass there, also after a release.
+   * own `fence` checks each write atomically. Call it before the work on data beside a member. Until `seal` resolves, the member
+   * may still accept a write of the previous leadership, also after a release.
    *
    * @param member the member's name.
    * @throws {FencedError} if this leadership is over.

@@ -42,7 +42,7 @@ export interface MemberCallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** The default time of `heal()`: it makes many requests in a row, to members that may be slow. */
+/** The default time of `heal()`, which sends many requests in a row to members that may be slow. */
 const HEAL_TIMEOUT_MS = 30_000;
 /** The bytes that the quorum's own data may take beside a value. */
 const NOTE_BYTES = 2_048;
@@ -63,9 +63,9 @@ export class QuorumRecordStore implements RecordStore {
   readonly #registers: ExpiringMap<Register>;
 
   /**
-   * @param members by name, checked by {@link checkMembers}.
+   * @param members the members by name, as {@link checkMembers} returns them.
    * @param journal receives a warning when a member fails, and a message when it answers again.
-   * @param membership the members' stores, if another quorum on the same stores already keeps track of them.
+   * @param membership given if another quorum already keeps track of the same stores.
    */
   constructor(members: Readonly<Record<string, RecordStore>>, clock: Clock, journal?: Journal, membership?: Membership) {
     const names = Object.keys(members).toSorted();
@@ -80,7 +80,7 @@ export class QuorumRecordStore implements RecordStore {
     const fits = this.#members.map(({ records }) => records.capabilities.maxValueBytes);
     this.capabilities = {
       maxValueBytes: Math.max(Math.min(...fits) - NOTE_BYTES, 0),
-      // A member's own fence does not know a term that the others have chosen until that term is written there.
+      // The other members may choose a term. The member's own fence checks against that term only once it is written there.
       fence: this.#members.some(isFenced) ? "after-seal" : "none",
       storeClock: storeClockOf(this.#members),
       roundTrips: ROUND_TRIPS,
@@ -90,7 +90,7 @@ export class QuorumRecordStore implements RecordStore {
 
   /**
    * Merges the names that a majority of the members has, and then reads each election. A record that was stored is on a majority,
-   * so every majority has its name. All names are in memory meanwhile.
+   * so every majority has its name. All names are kept in memory until the list ends.
    */
   async *#list(prefix: string, options: ListRecordsOptions): AsyncGenerator<ListedRecord> {
     const { request } = options;
@@ -105,7 +105,7 @@ export class QuorumRecordStore implements RecordStore {
     }
   }
 
-  /** Gets the names in rounds: one request gets the next page of each member. */
+  /** Gets the names in rounds: each `request` gets the next page of every member. */
   async #names(prefix: string, { pageSize, request }: ListRecordsOptions): Promise<ReadonlySet<string>> {
     const lists = new Map(
       this.#members.map((member) => [member.name, new MemberList(member, this.#membership, prefix, pageSize)] as const),
@@ -119,8 +119,8 @@ export class QuorumRecordStore implements RecordStore {
   }
 
   /**
-   * Returns whether a majority of members that count has listed all. The others add names as well.
-   * @throws {StoreError} if no majority can do so any more.
+   * Returns whether a majority of members that count has listed all names. The other members' names are used as well.
+   * @throws {StoreError} if no majority can list all names any more.
    */
   async #nextPages(
     prefix: string,
@@ -177,7 +177,7 @@ export class QuorumRecordStore implements RecordStore {
     const limits = callLimits(this.#clock, signal, timeoutMs);
     const register = this.#register(election);
     const isFounded = await this.#membership.load(limits);
-    // Reads also before the quorum has begun: the read rejects if another program has written there.
+    // Reads even before the quorum has begun, because the read rejects if another program has written a record.
     const found = await register.get(consistent, limits).catch((error: unknown) => {
       // A consistent read precedes a write, so it may heal. Other reads never write.
       if (consistent) this.#membership.heal();
@@ -201,16 +201,16 @@ export class QuorumRecordStore implements RecordStore {
       return { stored: false };
     }
     await this.#membership.found(limits);
-    // Rounded up, so that the age is rather understated: a greater age is less safe.
+    // Rounded up, because a smaller age is the safer error.
     const wallMs = keepsNonce ? undefined : Math.ceil(this.#clock.wallMs());
     const proposal = { write: this.#clock.randomUuid(), base: ifVersion ?? null, record, wallMs };
-    // Heal also after a failure: its cause may be the very store that has to be taken in.
+    // Heals also after a failure, because the store that has to be taken in may have caused it.
     const outcome = await register.put(proposal, !keepsNonce, limits).finally(() => this.#membership.heal());
     if (outcome.stored) return { stored: true, version: proposal.write };
     return { stored: false, current: outcome.current && storedOf(outcome.current) };
   }
 
-  /** Makes a member show this leadership, and with it this leadership's fence. See {@link QuorumLeaseStore.seal}. */
+  /** Makes a member store this leadership's record and fence. See {@link QuorumLeaseStore.seal}. */
   async seal({ election, term, termId }: Fenced, name: string, { signal, timeoutMs }: MemberCallOptions = {}): Promise<void> {
     const member = this.#member(name, election);
     if (!isFenced(member))
@@ -238,7 +238,7 @@ export class QuorumRecordStore implements RecordStore {
     const known = this.#registers.get(election);
     if (known) return known;
     if (election === ROSTER || election === MARKER) {
-      throw new ConfigurationError(`'${election}' is where a quorum keeps who its members are: give the election another name.`);
+      throw new ConfigurationError(`'${election}' is the name of a record of the quorum itself: give the election another name.`);
     }
     const register = new Register(election, this.#members, this.#proposer, this.#clock, this.#membership);
     this.#registers.set(election, register);
@@ -257,8 +257,8 @@ function storedOf({ proposal: { record, write }, knownForMs }: Chosen): StoredRe
 /**
  * Returns the tolerance of the ages that a majority of the members shows; `undefined` unless every member reports ages.
  *
- * If no clock may step, it is the tolerance of the least exact clock in the most exact majority. If some may step, it is the
- * greatest tolerance of those. The wall clocks of writer and reader then have to agree, as with such a store alone.
+ * If no clock may step, this is the tolerance of the least exact clock in the most exact majority. If some clocks may step, it is
+ * the greatest tolerance of those clocks. The wall clocks of writer and reader must then agree, as with such a store alone.
  */
 function storeClockOf(members: readonly Member[]): StoreClock | undefined {
   const clocks = members.flatMap(({ records }) => records.capabilities.storeClock ?? []);

@@ -10,7 +10,7 @@ import { Rounds, type MemberReplies } from "./rounds.ts";
 
 /**
  * The longest first pause, in milliseconds, before a round goes above a rival's promise, or before a split is read again. The
- * pause is random; further pauses of one read grow twofold.
+ * pause is random. During one read, each further pause is twice as long.
  */
 const LONGEST_PAUSE_MS = 100;
 
@@ -19,15 +19,15 @@ export type Outcome = { readonly stored: true } | { readonly stored: false; read
 
 /**
  * Replicates one election's record: a compare-and-swap register made of compare-and-swap registers (CASPaxos, D. Rystsov,
- * https://arxiv.org/abs/1802.07000). A proposal that a majority has accepted under one ballot is chosen. Every later choice has
- * replaced it, directly or through others. `test/programs/model` checks these rules in every state; its steps have the names of
- * the steps here.
+ * https://arxiv.org/abs/1802.07000). A proposal that a majority has accepted under one ballot is chosen. Every later chosen
+ * proposal has replaced it, directly or through other proposals. `test/programs/model` checks these rules in every state; the
+ * model's steps have the names of the steps here.
  */
 export class Register {
   readonly #clock: Clock;
   readonly #rounds: Rounds;
   readonly #admission: MembershipRules;
-  /** The members that may show a write which a failover then undoes. */
+  /** Members that may show a write although a failover can still undo it. */
   readonly #undurable: ReadonlySet<string>;
   #turn: Promise<void> = Promise.resolve();
 
@@ -40,12 +40,13 @@ export class Register {
   }
 
   /**
-   * Returns what was chosen last; `undefined` if nothing was. A split of the members that lasts through a pause is answered as
+   * Returns the last chosen proposal; `undefined` if none was chosen. If the members stay split through a pause, the result is as
    * follows:
    *
-   * - A get that does not complete the split returns the record that the newest write was to replace.
-   * - A get that completes it writes the newest write again, and returns that. It returns the replaced record if this fails.
-   * - A get for which no member shows the replaced record completes the split in any case.
+   * - A get that does not complete the split returns the record that the newest write would replace.
+   * - A get that completes the split repeats the newest write, and returns that write. If this fails, it returns the replaced
+   *   record.
+   * - If no member shows the replaced record, any get completes the split.
    *
    * No get returns a record that this process has seen replaced.
    * @param completes whether a split is completed.
@@ -53,7 +54,7 @@ export class Register {
   async get(consistent: boolean, limits: CallLimits, completes: boolean = consistent): Promise<Chosen | undefined> {
     let before: Ballot | undefined;
     for (let times = 0; ; times += 1) {
-      // A consistent get waits for every member that answers: one that has forgotten may be among them.
+      // A consistent get waits for every member that answers, because a member that has forgotten may be among the first ones.
       const reading = await this.#rounds.read(limits, consistent, (kept) => !consistent && this.#rounds.isChosen(kept));
       this.#rounds.demandMajority(reading, false);
       const top = topOf(reading.kept);
@@ -78,13 +79,13 @@ export class Register {
     }
   }
 
-  /** Replaces `proposal.base`, if that is what was chosen last. @param redates whether the proposal has a new nonce. */
+  /** Replaces `proposal.base`, if that is the last chosen write. @param redates whether the proposal has a new nonce. */
   async put(proposal: Proposal, redates: boolean, limits: CallLimits): Promise<Outcome> {
     const rounds = this.#rounds;
     return await this.#inTurn(limits, async () => {
       let sent = false;
       let hasWaited = false;
-      // Taken before the first of all sends, because others count from when they first find the nonce.
+      // Read before the first send, because other processes count from when they first see the nonce.
       const datedAt = redates ? instantOf(this.#clock) : undefined;
       const { leads } = rounds;
       if (leads?.write === proposal.base && continues(leads.record, proposal.record)) {
@@ -96,8 +97,8 @@ export class Register {
         const reading = await this.#readAfter(sent, limits);
         const top = topOf(reading.kept)?.proposal;
         const isDecided = this.#rounds.isChosen(reading.kept) || (proposal.base !== null && this.#admission.isGivenUp(top));
-        // A member may lose what a read shows. So no read decides the outcome of a write that was sent: the register writes what
-        // was shown once more, and judges by that.
+        // An undurable member may lose what a read shows. So no read decides the outcome of a write that was sent. The register
+        // repeats the shown write, and judges by the result.
         const isToRepeat = sent && this.#undurable.size > 0;
         if (isDecided && (top?.write ?? null) !== proposal.base && !isToRepeat) return this.#judge(proposal, top, sent);
         if (!hasWaited && this.#rounds.isUnderWay(reading)) {
@@ -123,8 +124,8 @@ export class Register {
   }
 
   /**
-   * Makes one member, and a majority with it, show what was chosen last.
-   * @param check throws if that is not the proposal to show.
+   * Makes one member, and a majority with it, show the last chosen proposal.
+   * @param check throws if the chosen proposal is not the one to show.
    */
   async show(name: string, check: (chosen: Proposal | undefined) => void, limits: CallLimits): Promise<void> {
     const rounds = this.#rounds;
@@ -140,7 +141,7 @@ export class Register {
         }
         // A member that is silent cannot be repaired now.
         if (reading.answers.has(name)) await this.#repair(reading, limits);
-        const why = reading.kept.has(name) ? "it was found to keep something else." : rounds.absences.whyMissing(reading, name);
+        const why = reading.kept.has(name) ? "it keeps another record." : rounds.absences.whyMissing(reading, name);
         await this.#pause(limits, false, 1, `${name} has not shown this leadership for the whole time: ${why}`);
       }
     });
@@ -153,7 +154,7 @@ export class Register {
     throw new ConfigurationError(`${carriedOut} has carried out a write whose condition cannot have held.`);
   }
 
-  /** Gets the newest write chosen, whichever it is. Returns it, or `undefined` if that fails. */
+  /** Completes the newest write, whichever process sent it. Returns its proposal, or `undefined` if that fails. */
   async #complete(limits: CallLimits): Promise<Proposal | undefined> {
     const rounds = this.#rounds;
     const reading = await rounds.read(limits, true, () => false);
@@ -162,7 +163,7 @@ export class Register {
     return await this.#repair(reading, limits);
   }
 
-  /** Writes the newest write again, under a new ballot. Returns it if a majority has accepted it. */
+  /** Repeats the newest write under a new ballot. Returns its proposal if a majority has accepted it. */
   async #repair(reading: MemberReplies, limits: CallLimits): Promise<Proposal | undefined> {
     const rounds = this.#rounds;
     const prepared = await rounds.prepare(reading, limits);
@@ -185,13 +186,13 @@ export class Register {
   }
 
   /**
-   * Returns the result of a put, given the chosen write: the put's own, or another one in place of the write to be replaced.
+   * Returns the result of a put, from the write that was chosen: the put's own, or another one.
    * @throws {StoreError} `STORE_CONFLICT` if later writes hide whether a write that was sent was applied.
    */
   #judge(proposal: Proposal, chosen: Proposal | undefined, sent: boolean): Outcome {
     if (chosen?.write === proposal.write) return { stored: true };
     if (!sent || chosen?.base === proposal.base) return { stored: false, current: this.#known(chosen) };
-    const message = "Others have written since, so that nobody can tell any more whether this write was there between.";
+    const message = "Others have written since, so it is unknown whether this write was applied before them.";
     throw this.#rounds.absences.error("STORE_CONFLICT", message, true);
   }
 
@@ -228,17 +229,14 @@ export class Register {
 
 /**
  * Reports whether a write continues or ends a term that this process holds. Such a write needs no prepare, because no other
- * process takes over during the lease. A write that begins a term does need one. After this process's last write another one may
- * have followed; one member may have missed that, and another one may have forgotten it.
+ * process takes over during the lease. A write that begins a term does need a prepare. Another write may have followed this
+ * process's last one. One member may have missed that write, and another member may have forgotten it.
  */
 function continues(before: LeaseRecord, record: LeaseRecord): boolean {
   return before.termId !== null && before.term === record.term;
 }
 
-/**
- * Completes a proposal that keeps the nonce of the replaced one: its wall-clock time is that of the replaced one, if that has
- * any.
- */
+/** Gives a proposal that keeps the replaced proposal's nonce also that proposal's wall-clock time, if there is one. */
 function withTimestamp(proposal: Proposal, found: Proposal | undefined): Proposal {
   return { ...proposal, wallMs: proposal.wallMs ?? found?.wallMs };
 }

@@ -5,23 +5,24 @@ import { mayReplaceClaim, newestOf, rosterOf, type MembershipRules, type Roster 
 import type { StoreMarkers } from "./store-markers.ts";
 
 /**
- * Returns the rules for the roster itself. Those stores count that the newest shown roster names.
+ * Returns the rules for the roster itself. A store counts if the newest shown roster names it.
  *
- * All members have to promise the first roster, and to accept a claim of it before. Otherwise two processes with different stores
- * under one name would each have a majority, also if a member that both have promises to both. One that has accepted a claim
- * shows it.
+ * All members have to accept a claim, and then to promise the first roster. Otherwise two processes with different stores under
+ * one name would each have a majority, even if a member of both promises to both. A member that has accepted a claim shows it.
  *
- * A promise that a replaced store has made blocks nothing: one of the others shows what it has accepted with a majority.
+ * A promise of a replaced store blocks nothing. If it has accepted a proposal with a majority, one of the other members shows
+ * that proposal.
  *
- * A store that has accepted no roster counts in two cases: all members answer, or it has promised the newest shown ballot. A
- * proposal for which it promised any other ballot may be chosen already, by a majority of other stores under these names.
+ * A store that has accepted no roster counts in two cases: all members answer, or it has promised the newest shown ballot. If the
+ * store has promised another ballot, that ballot's proposal may be chosen already, by a majority of other stores under these
+ * names.
  *
- * A store that has forgotten counts if all members answer, and a majority of them remembers that it has accepted no roster. Then
- * none was ever chosen. Without this, a new quorum whose only accepted roster is in that store would never begin.
+ * A store that has forgotten counts if all members answer, and a majority of them remembers, and has accepted no roster. In this
+ * case no roster was ever chosen. Without this rule, a new quorum would never begin if only that store has accepted a roster.
  */
 export function rosterRules(options: {
   readonly markers: StoreMarkers;
-  /** The roster that writes name before there is a first one. */
+  /** Writes name this roster before there is a first one. */
   readonly nobody: Roster;
   readonly members: number;
   readonly whyAbsent: MembershipRules["whyAbsent"];
@@ -34,7 +35,7 @@ export function rosterRules(options: {
     },
     follow: () => Promise.resolve(),
     whyAbsent,
-    // Does nothing: the record of each election reports the same, and more often.
+    // Does nothing, because the rounds of each election report the same more often.
     report: () => undefined,
     counting: (answers, all, havePromised) => {
       const isAll = all.size === members;
@@ -65,7 +66,7 @@ export function rosterRules(options: {
   };
 }
 
-/** Returns the newest roster that these states show. A claim above it, by ballot, shows that it was not chosen. */
+/** Returns the newest roster that these states show. If a claim has a higher ballot than a roster, that roster was not chosen. */
 function newestShown(states: ReadonlyMap<string, MemberState>): Roster | undefined {
   const shown = [...states.values()].flatMap(({ proposal }) => (proposal ? [rosterOf(proposal)] : []));
   const top = topOf(states)?.proposal;

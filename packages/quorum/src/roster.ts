@@ -10,13 +10,14 @@ export const MARKER = "leasehold-quorum-marker";
 
 /** The stores that are the members of a quorum. */
 export interface Roster {
-  /** Rises with every change. 0: a claim, with which a quorum begins. It names the stores, and is chosen once all have it. */
+  /**
+   * Rises with every change. 0: a claim, with which a quorum begins. A claim names the stores, and is chosen once all of them
+   * have it.
+   */
   readonly number: number;
   /** The marker of each member's store, by name. */
   readonly incarnations: Readonly<Record<string, string>>;
-  /**
-   * The members whose store has replaced another one. Such a store may lack the record of an election that the former one had.
-   */
+  /** The members whose store has replaced another one. Such a store may lack a record that the former store had. */
   readonly later: readonly string[];
   /** The markers of the stores that were replaced last. Such a marker never counts again. */
   readonly past: readonly string[];
@@ -40,8 +41,9 @@ export function areRelated(one: Roster, other: Roster): boolean {
 }
 
 /**
- * Reports whether other stores may claim a quorum that a claim shows unfinished. They have to include a majority of its stores,
- * which remember. If none of these shows the first roster, their promises keep that from being chosen.
+ * Reports whether a claim of other stores may replace this one, because its quorum never began. The other stores must include a
+ * majority of the claim's stores, which remember their promises. If none of these shows the first roster, their promises prevent
+ * its choice.
  */
 export function mayReplaceClaim(
   { number, incarnations }: Roster,
@@ -92,15 +94,15 @@ export function rosterOf({ record }: Proposal): Roster {
 export interface MembershipRules {
   /** The roster that each write names. */
   readonly roster: Roster;
-  /** Returns what a member keeps. Identifies its store if that is unknown, or if the kept state does not prove it. */
+  /** Returns the state that a member keeps. Identifies the member's store if it is unknown, or if the state does not prove it. */
   meet(name: string, kept: Promise<MemberState>, limits: MemberLimits): Promise<MemberState>;
   /** Adopts the roster of this number, or a later one. */
   follow(number: number, limits: CallLimits): Promise<void>;
   /**
    * Returns the answers that count.
-   * @param answers of members that have not forgotten.
-   * @param all also of members that have forgotten, or that have another store by now.
-   * @param havePromised these are the answers of before; since then all of these members have promised a new ballot.
+   * @param answers the answers of members that have not forgotten.
+   * @param all all answers, also of members that have forgotten, or that have another store by now.
+   * @param havePromised true if all these members have promised a new ballot since they gave these answers.
    */
   counting(
     answers: ReadonlyMap<string, MemberState>,
@@ -108,18 +110,18 @@ export interface MembershipRules {
     havePromised: boolean,
   ): ReadonlyMap<string, MemberState>;
   /**
-   * Returns why a member that has answered does not count, as a sentence, if its store is the reason. With its `answer`, also if
-   * its store has replaced another one and nobody needs to act.
+   * Returns why a member that has answered does not count, as a sentence, if its store is the reason. Given its `answer`, also
+   * explains a store that replaced another one, where nobody needs to act.
    */
   whyAbsent(name: string, answer?: MemberState): string | undefined;
   /**
-   * Records whether a member counts for an election. `why` is a sentence, or undefined if the member counts. `isSilent`: it has
-   * not answered.
+   * Records whether a member counts for an election. `why` is a sentence, or undefined if the member counts. `isSilent`: the
+   * member has not answered.
    */
   report(name: string, election: string, why: string | undefined, isSilent: boolean): void;
   /** Returns how many members have to accept a proposal, so that it is chosen. */
   needed(proposal: Proposal | undefined): number;
-  /** Reports whether a proposal is a claim that is never written again: a claim of this process's stores may replace it. */
+  /** Reports whether a proposal is a claim that is never repeated, because a claim of this process's stores may replace it. */
   isGivenUp(proposal: Proposal | undefined): boolean;
   /** Reports whether a member may receive a proposal although its state does not count. */
   mayTakeBack(name: string, proposal: Proposal): boolean;

@@ -27,7 +27,7 @@ export interface Prepared {
   readonly kept: ReadonlyMap<string, MemberState>;
 }
 
-/** The result of an accept: a majority has it, no member has it, or the outcome is unknown. */
+/** The result of an accept: a majority has accepted the proposal, no member has, or the outcome is unknown. */
 export type Accepted = "confirmed" | "refused" | "unknown";
 
 /** The round that a member has to catch up with. */
@@ -38,7 +38,7 @@ interface CatchUp {
   readonly confirmed: Promise<boolean>;
 }
 
-/** How often at most an accept is sent again to one member. */
+/** An accept is sent again to one member at most this many times. */
 const MOST_REPEATS = 2;
 
 /** Runs the rounds of one process on one election's record: sends requests to the members, and judges their answers. */
@@ -51,13 +51,13 @@ export class Rounds {
   readonly #requests: MemberRequests;
   readonly #majority: number;
   readonly #admission: MembershipRules;
-  /** The write that this process last saw chosen. It stays chosen, whichever members show it. */
+  /** The write that this process last saw chosen. The write stays chosen, whichever members show it. */
   seen: string | undefined;
   /** The ballot of the last round. */
   #ballot: Ballot | undefined;
   /**
    * The proposal that the last round got chosen, with an instant before its nonce was sent. Set only if that proposal has a new
-   * nonce: then the holder of a lease wrote it.
+   * nonce, because only the holder of a lease writes one.
    */
   #leads: { readonly proposal: Proposal; readonly datedAt: Instant } | undefined;
 
@@ -74,7 +74,7 @@ export class Rounds {
   /**
    * The proposal that may be replaced without a prepare: the last round got it chosen, and its accept also promised the next
    * ballot. `undefined` once its lease has run out, because another candidate may have led since. One member may have missed that
-   * leader's write, and another one may have forgotten it.
+   * leader's write, and another member may have forgotten it.
    */
   get leads(): Proposal | undefined {
     if (!this.#leads) return undefined;
@@ -99,13 +99,13 @@ export class Rounds {
     refuseOthers(first.failures);
     await this.#admission.follow(newestRoster(first.answers), limits);
     const kept = this.#requests.counting(first.answers);
-    // A member that shows less than was known before it was asked has forgotten. Asking it again would only use up time.
+    // A member that shows a lower promise than was known before this read has forgotten. Another read of it would only take time.
     const hasForgotten = (name: string): boolean =>
       consistent && compareBallots(first.answers.get(name)?.promised, knownBefore[name]) < 0;
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name) && !hasForgotten(name));
     const { memberMs } = limits;
     if (isEnough(kept)) {
-      // The slowest member is never among these answers, although it is healthy. Its late answer is evaluated as well.
+      // The slowest member is never among these answers, although it is healthy. So late answers are reported as well.
       for (const [name, request] of requests) void request.then((late) => this.#hear(name, late)).catch(() => undefined);
       return { kept, ...first, memberMs };
     }
@@ -114,10 +114,11 @@ export class Rounds {
       this.absences.report(reading);
       return reading;
     }
-    // Read these members again: they may have been written between their answer and the higher promise that another member
-    // reported. A member that is behind even then has forgotten, and counts as absent.
+    // Read these members again: a promise that another member reported may have been written after their answer. A member that is
+    // still behind has forgotten, and counts as absent.
     const again = await gather(this.#clock, this.#requests.read(behind, true, limits), limits.memberMs, () => false);
-    // A member that was written since may name a newer roster. In it another store may have replaced one that has answered.
+    // A member that was written since may name a newer roster. In that roster, another store may have replaced one that has
+    // answered.
     await this.#admission.follow(newestRoster(again.answers), limits);
     const reading = {
       kept: this.#requests.counting(new Map([...kept, ...again.answers])),
@@ -132,8 +133,8 @@ export class Rounds {
   /**
    * Makes all members of a read promise a ballot above every other. Returns `undefined` if one of them refuses, or if too few
    * promise; the caller then starts over. A promising member counts by the state that it had before. Some members count only
-   * because all answer. Then all have to promise, because one that is silent may accept another proposal. Members that have
-   * forgotten promise after all others have: by its promise such a member passes for one that remembers.
+   * because all answer. Then all have to promise, because a silent member may accept another proposal. Members that have
+   * forgotten promise last, because their promise makes them look like members that remember.
    */
   async prepare({ kept, answers }: MemberReplies, limits: CallLimits): Promise<Prepared | undefined> {
     const round = this.#requests.roundAbove(kept, this.#proposer.lastRound);
@@ -158,7 +159,7 @@ export class Rounds {
       const requests = this.#requests.all(promise, [...asked.keys()]);
       const gathered = await gather(this.#clock, requests, limits.memberMs, () => false);
       limits.signal.throwIfAborted();
-      // Only a silent member counts as absent. A member that refuses has another state by now, which may be newer than all others.
+      // Only a silent member counts as absent. A member that refuses has a changed state, which may be newer than all others.
       if ([...gathered.failures.values()].includes(REFUSED)) return undefined;
       for (const [name, state] of gathered.answers) promised.set(name, state);
       const counting = this.#admission.counting(present(kept), present(answers), true);
@@ -178,12 +179,12 @@ export class Rounds {
 
   /**
    * Gets a proposal accepted under a ballot that a majority has promised. Returns once a majority has accepted. The other members
-   * are caught up meanwhile, and afterwards.
+   * are brought up to date meanwhile, and afterwards.
    *
    * A member that refuses has a newer state. Another member that has accepted may have had that state too, and forgotten it. So a
-   * refusal that comes before the majority voids the majority. A later refusal makes the next write read all members.
-   * @param datedAt an instant before the first send of the proposal's nonce; undefined for the nonce of the replaced record, and
-   * for a repair.
+   * refusal before the majority makes the outcome unknown. A later refusal makes the next write read all members.
+   * @param datedAt an instant before the first send of the proposal's nonce. Undefined if the proposal keeps the replaced
+   * record's nonce, and for a repair.
    */
   async accept(
     { ballot, kept: targets }: Prepared,
@@ -206,7 +207,7 @@ export class Rounds {
     const catchUp: CatchUp = { ballot, proposal, confirmed: confirmed.promise };
     const bring = async (link: MemberSession, target?: MemberState): Promise<void> => {
       let present = target ?? (await this.#toCatchUp(link, catchUp, limits));
-      // An accept creates no record: a late one could do so on a store wiped meanwhile, which would seem to have lost nothing.
+      // An accept never creates a record. A delayed one could do so on a wiped store, which would then seem to have lost nothing.
       while (present.version === undefined) {
         await this.#requests
           .write(link, { ...present, promised: ballot, seen: state.seen }, present, false, limits)
@@ -217,8 +218,8 @@ export class Rounds {
       if (this.#ballot === ballot) link.own = own;
       this.absences.answered(link.member.name);
     };
-    // A lost request leaves its member without this round, and the next member that is emptied may be one that has it. So the
-    // request is sent again while there is time. A member may fail at once, and go on failing: hence the pause and the limit.
+    // If a request is lost, its member lacks this round. The next member that is emptied may be one that has the round. So the
+    // request is sent again while there is time. The pause and the limit serve for a member whose every request fails at once.
     const mayTryAgain = async (failure: unknown): Promise<boolean> => {
       if (!isTimeout(failure) || !(await confirmed.promise)) return false;
       const pauseMs = (limits.memberMs / 4) * (0.5 + this.#clock.random());
@@ -242,7 +243,8 @@ export class Rounds {
     confirmed.resolve(isConfirmed);
     if (isConfirmed) this.seen = proposal.write;
     limits.signal.throwIfAborted();
-    // A repair may write another process's proposal, and an order belongs to no lease; both come without `datedAt`.
+    // A repair may write another process's proposal, and an administrator's order is not a holder's write. Both come without
+    // `datedAt`.
     if (isConfirmed && datedAt) this.#leads = { proposal, datedAt };
     else if (failures.size === requests.size && [...failures.values()].every(isRefusal)) return "refused";
     return isConfirmed ? "confirmed" : "unknown";
@@ -271,8 +273,8 @@ export class Rounds {
   }
 
   /**
-   * Reports whether another process's round may be under way. Then a member has promised another proposer a ballot above the one
-   * that goes with the newest accept.
+   * Reports whether another process's round may be under way. In that case a member has promised another proposer a ballot above
+   * the one that the newest accept promised.
    */
   isUnderWay({ kept }: MemberReplies): boolean {
     const accepted = topOf(kept)?.accepted;
@@ -293,7 +295,7 @@ export class Rounds {
     return { proposal, ageMs: ageOf(proposal, kept, this.#majority), knownForMs: this.knownForMs(proposal) };
   }
 
-  /** Reports whether a majority shows the highest ballot that any member shows. A claim has to be shown by all. */
+  /** Reports whether a majority has accepted the highest ballot that any member has accepted. A claim needs all members. */
   isChosen(kept: ReadonlyMap<string, MemberState>): boolean {
     const top = topOf(kept);
     const showing = [...kept.values()].filter(({ accepted }) => compareBallots(accepted, top?.accepted) === 0);
@@ -305,9 +307,9 @@ export class Rounds {
   }
 
   /**
-   * Reads a member that was silent, or has forgotten. The accept may replace the state that it shows. A member that has forgotten
-   * is taken back only once the other members have confirmed the round. Those are at least N - majority + 1, so they share a
-   * member with every majority that this member was part of.
+   * Reads a member that was silent, or has forgotten. The accept may then replace the returned state. A member that has forgotten
+   * is taken back only once the other members have confirmed the round. These are at least N - majority + 1 members, so they
+   * share one with every majority that included this member.
    */
   async #toCatchUp(link: MemberSession, { ballot, proposal, confirmed }: CatchUp, limits: CallLimits): Promise<MemberState> {
     const { name } = link.member;
@@ -317,31 +319,35 @@ export class Rounds {
     const present = await link.send(this.#election, Math.min(untilMs, limits.untilMs), (timeoutMs) =>
       this.#requests.get(link, true, limits, timeoutMs),
     );
-    // A newer roster exists, so the next round must begin with a read.
+    // If there is a newer roster, the next round must begin with a read.
     if (present.roster > this.#admission.roster.number && (await confirmed)) this.#leads = undefined;
     const counts = this.#requests.counting(new Map([[name, present]])).size > 0;
     const mayTakeBack = this.#admission.mayTakeBack(name, proposal);
     if (!counts || !mayTakeBack) this.absences.answered(name, counts ? undefined : present);
     if (!mayTakeBack || (!counts && !(await confirmed))) throw PASSED_OVER;
-    // The member has forgotten a promise above this round. It counts again once a round goes above that promise.
+    // The member has forgotten a promise above this round. The member counts again once a round goes above that promise.
     if (!counts && compareBallots(link.known, forward(ballot)) > 0) this.#leads = undefined;
     if (compareBallots(present.promised, ballot) <= 0) {
       link.blockedBy = undefined;
       return present;
     }
-    // The proposer of this promise may be dead. If it is met twice, or something newer was accepted, the next round goes above it.
+    // The proposer of this promise may be dead. If the promise is found twice, or a newer proposal was accepted, the next round
+    // goes above it.
     const isInTheWay = compareBallots(present.promised, link.blockedBy) === 0 || compareBallots(present.accepted, ballot) > 0;
     if (isInTheWay && (await confirmed)) this.#leads = undefined;
     link.blockedBy = present.promised;
     throw PASSED_OVER;
   }
 
-  /** Reports a member that counts. A late answer that shows less is ignored: it may be older than what is known by now. */
+  /** Reports a member that counts. A late answer that does not count is ignored, because it may be out of date. */
   #hear(name: string, kept: MemberState): void {
     if (this.#requests.counting(new Map([[name, kept]])).size > 0) this.absences.answered(name);
   }
 
-  /** Begins a new round. It may not use anything that the last one wrote, except for what its caller has already taken. */
+  /**
+   * Begins a new round. Forgets the states that the last round wrote, so that this round uses only those that its caller has
+   * taken already.
+   */
   #begin(ballot: Ballot): void {
     this.#leads = undefined;
     this.#ballot = ballot;

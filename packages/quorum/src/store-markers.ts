@@ -13,7 +13,7 @@ export class StoreMarkers {
   readonly rosters: LatestReads<Roster> = new LatestReads();
   readonly #members: ReadonlyMap<string, Member>;
   readonly #clock: Clock;
-  /** The roster that the markers name. */
+  /** The roster that the markers' records name. */
   readonly #nobody: Roster;
 
   constructor(members: ReadonlyMap<string, Member>, clock: Clock, nobody: Roster) {
@@ -33,8 +33,9 @@ export class StoreMarkers {
   }
 
   /**
-   * Returns a store's marker, and gives it one if it has none. The marker only ever replaces a blank record, never a missing one.
-   * Otherwise a late duplicate of that request could mark a store that was emptied since, and it would pass for the former store.
+   * Returns a store's marker, and writes one if it has none. A marker only replaces a blank record, never a missing one.
+   * Otherwise a late duplicate of the write could mark a store that was emptied since. The emptied store would pass for the
+   * former one.
    */
   async mark(name: string, { memberMs: timeoutMs, signal }: CallLimits): Promise<string> {
     const member = this.#members.get(name) as Member;
@@ -61,7 +62,7 @@ export class StoreMarkers {
     await member.put(MARKER, marked, this.#nobody, present, false, { timeoutMs: memberMs, signal });
   }
 
-  /** Identifies a member's store, and finds out which roster that store has. Returns its marker's record. */
+  /** Reads a member's marker and its copy of the roster. Returns the state of the marker's record. */
   async lookAt(name: string, limits: MemberLimits): Promise<MemberState> {
     const roster = this.noteRoster(name, (this.#members.get(name) as Member).get(ROSTER, true, limits));
     return (await Promise.all([this.lookAtMarker(name, limits), roster]))[0];
@@ -74,7 +75,7 @@ export class StoreMarkers {
     return kept;
   }
 
-  /** Records the roster of an answer. @param answer to a request that was sent just now. */
+  /** Records the roster in an answer. @param answer the answer to a request that was sent just now. */
   async noteRoster(name: string, answer: Promise<MemberState>): Promise<MemberState> {
     const note = this.rosters.begin(name);
     const kept = await answer;

@@ -4,7 +4,7 @@ import type { Member } from "./member.ts";
 import { sameStore } from "./options.ts";
 import { areRelated, newestOf, type Roster } from "./roster.ts";
 
-/** Finds members whose stores are not the quorum's. This process was given wrong stores, or old backups of the right ones. */
+/** Finds members whose stores are not the quorum's: wrong stores, or old backups of the right ones. */
 export class WrongStoreCheck {
   readonly #members: readonly Member[];
   readonly #shown: LatestReads<string | null>;
@@ -18,8 +18,8 @@ export class WrongStoreCheck {
   }
 
   /**
-   * @throws {ConfigurationError} if the store of one member was given under another one's name. Only a wrong configuration causes
-   * that.
+   * @throws {ConfigurationError} if one member's store was given under another member's name, which only a wrong configuration
+   * can cause.
    */
   refuse(present: Roster | undefined): void {
     refuseTwins([...this.#shown]);
@@ -35,7 +35,7 @@ export class WrongStoreCheck {
     if (this.#shown.get(name) === null) {
       const begun = roster ? [] : [...this.#rosters].map(([other]) => other);
       if (begun.length === 0) return "it is empty, and a majority of the others has to take it in.";
-      return `it is empty, and ${begun.join(", ")} of a quorum that has begun: give this process the stores of that one, or empty ones alone.`;
+      return `it is empty, but a quorum that has begun includes ${begun.join(", ")}: give this process that quorum's stores, or only empty stores.`;
     }
     if (!this.isStranger(name, present)) return undefined;
     const place = this.#placeOf(name, present);
@@ -61,7 +61,7 @@ export class WrongStoreCheck {
   }
 }
 
-/** @throws {ConfigurationError} if two members show one marker, because they are the same store then. */
+/** @throws {ConfigurationError} if two members show one marker, because both are then the same store. */
 export function refuseTwins(marked: ReadonlyArray<readonly [name: string, marker: string | null]>): void {
   for (const [at, [name, marker]] of marked.entries()) {
     const twin = marker === null ? undefined : marked.slice(0, at).find(([, other]) => other === marker)?.[0];

@@ -47,7 +47,7 @@ test("two failures in a row cause one warning, and the next answer one message w
   health.failed(new Error("secret"));
   expect(lines[2]).toEqual([
     "warn",
-    expect.stringContaining("It has thrown what is no error of Leasehold's."),
+    expect.stringContaining("It has thrown an error that is not Leasehold's."),
     expect.anything(),
   ]);
 });

@@ -64,8 +64,8 @@ describe("a record is refused by name", () => {
     },
   );
 
-  test("if a store wrote it that is used by itself", () => {
-    expect(() => read(recordOf("n"))).toThrow(/used by itself/);
+  test("if a store that is used without a quorum wrote it", () => {
+    expect(() => read(recordOf("n"))).toThrow(/used without a quorum/);
   });
 
   test.for([
@@ -108,7 +108,7 @@ describe("a record is refused by name", () => {
       expect.objectContaining({
         code: "CONFIGURATION",
         election: "e",
-        message: expect.stringMatching(/^b \(memory\) is a member of the quorum of b, d, and this one is of a, b, c:/),
+        message: expect.stringMatching(/^b \(memory\) is a member of the quorum of b, d, but this quorum is of a, b, c:/),
       }),
     );
   });

@@ -27,7 +27,7 @@ test("a store of another quorum is refused as a member", async () => {
 
   await expect(world.open("one", { c }).get()).rejects.toMatchObject({
     code: "CONFIGURATION",
-    message: expect.stringMatching(/^c .*quorum of c, d, e, and this one is of a, b, c/),
+    message: expect.stringMatching(/^c .*quorum of c, d, e, but this quorum is of a, b, c/),
   });
 });
 
@@ -121,7 +121,8 @@ test("empty stores beside one of a quorum that has begun do not found another, a
   const world = await World.founded();
   const [a, b] = ["a", "b"].map(() => new SimulatedRecordService(world.clock)) as [Store, Store];
 
-  const why = "a: it is empty, and c of a quorum that has begun: give this process the stores of that one, or empty ones alone.";
+  const why =
+    "a: it is empty, but a quorum that has begun includes c: give this process that quorum's stores, or only empty stores.";
   const begun = world.open("one", { a, b });
   await expect(begun.put("first")).rejects.toMatchObject({ code: "STORE_REJECTED", message: expect.stringContaining(why) });
   // A silent member may have another store by now.
