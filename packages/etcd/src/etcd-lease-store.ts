@@ -165,7 +165,7 @@ export class EtcdLeaseStore implements LeaseStore {
     return listElections(this.#parts, this.#prefix, prefix, { timeoutMs, signal });
   }
 
-  /** Returns one lease or a little less, also while etcd pushes, because a watch may lose events. */
+  /** Returns one lease duration or a little less. Standbys poll even while etcd pushes events, because a watch may lose some. */
   nextLookMs(election: string, retryPeriodMs: number): number {
     const { reader } = this.#parts;
     const waitMs = (reader.lastLeaseMs(election) ?? retryPeriodMs) * (0.8 + this.clock.random() / 5);

@@ -25,7 +25,7 @@ const CONFLICT_TRIES = 5;
 const WRITE_INTERVAL_MS = 1_000;
 /** The number of existing objects that one leadership remembers. */
 const MAX_KNOWN = 10_000;
-/** The line that makes each content on S3 a new one. JSON, YAML and most texts may end with blanks. */
+/** The line that makes each content on S3 unique. JSON, YAML and most texts may end with blanks. */
 const UNIQUE_LINE = /\n[ \t]{64}$/;
 
 /** The keys of the objects that a leadership has seen. If one is missing now, a newer term may have deleted it. */

@@ -78,7 +78,7 @@ export class ObjectRecordStore implements RecordStore {
     await this.#bucket.waitUntilProven(election, signal);
     // Only an acquisition writes a fence with a `termId`.
     this.#bucket.assertWritable(election, this.#location.isLease && typeof fence?.termId === "string");
-    // A new id makes every content, and so every ETag, a new one.
+    // A new id makes every content, and so every ETag, unique.
     const content = jsonContent({ ...record, writeId: this.#clock.randomUuid(), wallMs: Math.ceil(this.#clock.wallMs()) });
     const version = ifVersion === IMPOSSIBLE_VERSION ? service.impossibleVersion : ifVersion;
     const written = await service.put(this.#location.keyOf(election), content, version, { operation: "put", election, signal });
