@@ -33,7 +33,7 @@ const GONE = new Set(["BlobNotFound", "ContainerNotFound", "ContainerBeingDelete
 const TAKEN = new Set(["LeaseAlreadyPresent", "LeaseIsBreakingAndCannotBeAcquired"]);
 const EXISTS = new Set(["BlobAlreadyExists", "ContainerAlreadyExists", "LeaseIdMissing", "BlobImmutableDueToPolicy"]);
 const CONDITION = new Set(["ConditionNotMet", "TargetConditionNotMet"]);
-/** The codes of 409 that a later attempt can pass. A 409 or 412 with a code that no set contains is a refusal. */
+/** The codes of 409 after which a later attempt may succeed. A 409 or 412 with a code that no set contains is a refusal. */
 const PASSING = new Set(["AccountBeingCreated", "PendingCopyOperation"]);
 
 /** The failures behind the errors that {@link toStoreError} has made. */

@@ -176,8 +176,8 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   /**
-   * Lists by the service's listing, which also shows the state of each lease. A lease that is breaking or broken takes one more
-   * request, for its note.
+   * Uses the service's listing, which also shows the state of each lease. A breaking or broken lease takes one more request, for
+   * its note.
    */
   list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
     checkList(prefix, options);

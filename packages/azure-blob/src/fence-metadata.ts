@@ -10,7 +10,7 @@ const KEY = {
   termId: `${FENCE_PREFIX}termid`,
 };
 
-/** The key of the id of the blob's last fenced write. */
+/** The metadata key for the id of the blob's last fenced write. */
 export const WRITE_KEY: string = `${FENCE_PREFIX}write`;
 
 export function fenceOf({ election, term, termId }: Leadership): Record<string, string> {

@@ -17,7 +17,7 @@ export interface HeldBlobLease {
   /** The blob's metadata besides the term. */
   others: Metadata;
   etag: string;
-  /** When the metadata was last known to be written. */
+  /** When the last confirmed write of the metadata returned. */
   writtenAt: Instant;
   /** The last of the metadata writes. They run one after the other, each conditional on the ETag of the one before. */
   writes: Promise<unknown>;

@@ -28,7 +28,7 @@ const LATENESS_MS = 4_000;
 
 /**
  * The number of writes whose replies show the item that they replace. A global table of version 2017.11.29 marks an item about a
- * second after its first write.
+ * second after its first write, and one of these replies shows the mark.
  */
 const SHOWN_WRITES = 3;
 
@@ -142,7 +142,7 @@ export class DynamoDBRecordStore implements RecordStore {
     if (keepsNonce && retentionMs === undefined) return {};
     const now = await this.#sendTime(election, record.leaseDurationMs, signal);
     const sent = { nonceNotBefore: now?.lo, nonceNotAfter: now?.hi, nonceWallMs: now && this.#table.clock.wallMs() };
-    // Without bounds the item is kept for ever. A lease that is still held is never deleted.
+    // Without bounds of the service's time, the item is kept for ever. Every item is kept at least as long as its lease lasts.
     const keptMs = Math.max(retentionMs ?? 0, record.leaseDurationMs);
     const kept = retentionMs === undefined ? {} : { expiresAt: now && Math.ceil((now.hi + keptMs) / 1_000) };
     return { ...(keepsNonce ? {} : sent), ...kept };

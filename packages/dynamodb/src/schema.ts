@@ -78,7 +78,8 @@ export function keyAttributes(key: ItemKey): Item {
  * bounds of the service's present time.
  */
 export function stored(item: Item, now: Interval | undefined): StoredRecord {
-  // `wrapNumbers` also concerns attributes that are not Leasehold's: by default a number that JavaScript cannot represent throws.
+  // Another program may have added attributes. Without `wrapNumbers`, a number in them that JavaScript cannot represent would
+  // throw.
   const attributes: Attributes = unmarshall(item, { wrapNumbers: Number });
   // DynamoDB deletes late. An item counts until it is deleted, whatever its `expiresAt`.
   const { version, nonceNotBefore, nonceNotAfter, nonceWallMs, expiresAt: _, ...data } = attributes;
@@ -163,7 +164,7 @@ function compiled(attributes: Readonly<Record<string, unknown>>, condition: stri
   const remove = names.filter((name) => attributes[name] === undefined);
   const assigned = set.map((name) => `#${name} = :${name}`);
   const removal = remove.length > 0 ? ` REMOVE ${remove.map((name) => `#${name}`).join(", ")}` : "";
-  // DynamoDB refuses names that no expression uses.
+  // Names the partition key only if the condition uses it, because DynamoDB refuses unused names.
   const asked = condition === IS_NEW ? [...names, PARTITION_KEY] : names;
   return {
     UpdateExpression: `SET ${assigned.join(", ")}${removal}`,

@@ -19,9 +19,9 @@ const PATIENCE = 1 / 20;
  * Checks that a table can hold leases. In a global table with eventually consistent replicas two regions can win the same
  * condition.
  *
- * The check sends `DescribeTable` to the control plane in the background, from the first read on. So a standby's takeover never
- * waits for the answer. Only a first write right after the first read waits for it, and only for a moment. Without an answer the
- * check warns. While the last answer is bad, every write throws.
+ * The check asks the control plane one question, `DescribeTable`, in the background, from the first read on. So a standby's
+ * takeover never waits for the answer. Only a first write right after the first read waits for it, and only for a moment. Without
+ * an answer the check warns. While the last answer is bad, every write throws.
  */
 export class TableCheck {
   readonly #requests: DynamoDBRequests;

@@ -44,7 +44,7 @@ const CODES: Readonly<Record<number, StoreErrorCode>> = {
   [GRPC.unauthenticated]: "STORE_UNAUTHENTICATED",
 };
 
-/** Words in etcd's messages that say more than its status: api/v3rpc/rpctypes/error.go. */
+/** Words in etcd's messages that identify a failure better than its status does: api/v3rpc/rpctypes/error.go. */
 const BY_WORDS: ReadonlyArray<readonly [RegExp, StoreErrorCode]> = [
   [
     /authentication failed|authentication is not enabled|user name is empty|invalid auth token|revision of auth store is old/,

@@ -11,9 +11,9 @@ export interface HeldKey {
   /** The lease at etcd, as decimal digits. */
   readonly leaseNumber: string;
   readonly info: CandidateInfo;
-  /** The last revision at which its key was seen. */
+  /** The last revision at which the holder's key was seen. */
   revision: number;
-  /** True once the term is over, or broken: it is not renewed any more. */
+  /** True once the term is over, or broken. The lease is then not renewed any more. */
   isOver: boolean;
 }
 

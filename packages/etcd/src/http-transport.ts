@@ -82,7 +82,7 @@ export class HttpTransport implements EtcdTransport {
         if (signal.aborted) throw signal.reason;
         // A server closes the connection like this if only one of the two sides uses TLS.
         const isHungUp = failure.socketCode === "ECONNRESET" && !this.#hasAnswered;
-        // Node's own message differs from case to case.
+        // Replaces Node's own message, which differs from case to case.
         if (isHungUp) {
           const advice = WRONG_SCHEME[endpoint.protocol as keyof typeof WRONG_SCHEME];
           failure.message = `the connection ended before anything was answered. ${advice}`;

@@ -112,7 +112,7 @@ export function leaseNumber(hex: string): string {
 
 /** Returns the hex, without leading zeros, of a random lease of our own: a positive number of 63 bits. */
 export function randomLease(uuid: string): string {
-  // A version 4 UUID has 48 random bits before its version.
+  // In a version 4 UUID, the 48 bits before the version are random, and so are the last 16 bits.
   const digits = uuid.replaceAll("-", "");
   const random = BigInt(`0x${digits.slice(0, 12)}${digits.slice(-4)}`);
   return ((random & 0x7fff_ffff_ffff_ffffn) | 1n).toString(16);

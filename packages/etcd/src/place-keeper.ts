@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "@leasehold/core/provider";
 import type { CallLimits } from "./requests.ts";
 
-/** The part of the interval after which a failed keep-alive is sent again. */
+/** A failed keep-alive is sent again after this part of the interval. */
 const AGAIN = 1 / 4;
 
 /** Keeps a place by keep-alives at an interval, until it is stopped or the lease is gone. */

@@ -43,7 +43,7 @@ export class QueuePlace implements Place {
   #isBegun = false;
   #isGranted = false;
   #term: number | undefined;
-  /** The key right before its own, as the last read showed it. */
+  /** The key right before this place's own, as the last read showed it. */
   #before: KeyValue | undefined;
   /** True once the place is gone, was left, or has become a lease. */
   #isOver = false;

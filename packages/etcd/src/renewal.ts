@@ -25,7 +25,7 @@ export async function renewLease(parts: StoreParts, holding: HeldKey, given: Req
   const { election } = holding.lease;
   const limits = shareLimits(clock, given);
   const extendedAt = instantOf(clock);
-  // A term that is over is not renewed: standbys would wait longer.
+  // A term that is over is not renewed, because a renewal would make standbys wait longer.
   const kept = holding.isOver ? undefined : await requests.keepAlive(election, holding.leaseNumber, limits);
   const found = await requests.read("renew", election, renewing(holding), { ...limits, endpoint: kept?.endpoint });
   const loss = lossIn(parts, holding, found);

@@ -110,7 +110,7 @@ export class EtcdRequests {
   async keepAlive(election: string, lease: string, limits: CallLimits): Promise<KeepAliveReply> {
     const label = { operation: "keep-alive", election, writes: true, linearizable: false };
     const { body, header, endpoint } = await this.#send(label, "/v3/lease/keepalive", { ID: lease }, limits);
-    // The gateway omits a zero.
+    // The gateway omits a TTL of zero.
     const ttlS = Number(body["TTL"]);
     return { ttlS: ttlS > 0 ? ttlS : undefined, header, endpoint };
   }
@@ -162,7 +162,7 @@ export class EtcdRequests {
 
   /** Sends a grant, for a caller that sets the time limit and publishes the outcome. */
   async grantNow(election: string, lease: string, ttlS: number, signal: AbortSignal): Promise<void> {
-    // Counts as no write: a lease without a key affects nothing.
+    // Does not count as a write, because a lease without a key affects nothing.
     const asking = { operation: "grant", election, writes: false, linearizable: false, signal };
     await this.#ask(asking, "/v3/lease/grant", { ID: lease, TTL: String(ttlS) });
   }

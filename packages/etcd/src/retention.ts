@@ -2,7 +2,7 @@ import type { Clock } from "@leasehold/core/provider";
 import { leaseNumber, randomLease } from "./keys.ts";
 import type { EtcdRequests } from "./requests.ts";
 
-/** The part of the retention for which all writes share one lease, so that few leases exist at a time. */
+/** All writes share one lease during this part of the retention, so that few leases exist at a time. */
 const SHARED = 1 / 16;
 
 /**

@@ -27,7 +27,7 @@ import { FirestoreRequests, type Write } from "./requests.ts";
 import { idRanges, nameOf, type IdRange, type Paths } from "./paths.ts";
 import { decodeFields, encodeFields, nanosOf, type WireTime } from "./wire.ts";
 
-/** The time for which an occurrence is kept beyond its retention. No commit is under way for that long. */
+/** An occurrence is kept for this time beyond its retention. No commit takes that long. */
 const GRACE_MS = 3_600_000;
 
 export interface FirestoreRecordStoreOptions {

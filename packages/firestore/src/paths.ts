@@ -3,7 +3,7 @@ import { endOfPrefix } from "@leasehold/core/provider";
 
 /** A range of the ids of one collection. Without a bound, the range is open on that side. */
 export interface IdRange {
-  /** The least id, if it exists. */
+  /** The range begins with this id, whether or not a document has it. */
   readonly from?: string | undefined;
   /** The last id of the previous page. The range begins after it. */
   readonly after?: string | undefined;

@@ -161,7 +161,7 @@ export class FirestoreRequests {
         writes: writes.map(({ path, fields, ...rest }) => ({ update: { name: this.#nameOf(path), fields }, ...rest })),
       };
       try {
-        // The promise of the generated client cannot be cancelled. The call below it honours the signal.
+        // The promise of the generated client cannot be cancelled. The gRPC call that it stands for ends when `signal` aborts.
         const [{ writeResults }] = await client.commit(request, { ...options, signal });
         const updateTime = writeResults?.[0]?.updateTime;
         if (!updateTime) throw new Error("the reply has no update time");

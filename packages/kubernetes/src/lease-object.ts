@@ -79,7 +79,7 @@ function recordOf(annotation: string | undefined, spec: LeaseSpec, binding: Bind
   if (annotation === undefined) return foreignRecord(spec, binding);
   const { of, record } = parsed(annotation);
   if (of === undefined) return undefined;
-  // client-go keeps annotations, and replaces `spec`.
+  // If they differ, client-go has replaced `spec` and kept the annotation.
   return JSON.stringify(of) === JSON.stringify(binding) ? record : foreignRecord(spec, binding);
 }
 

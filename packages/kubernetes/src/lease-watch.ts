@@ -55,7 +55,7 @@ export class LeaseWatch {
       throw toStoreError(error, { operation: "watch", election, writes: false });
     } finally {
       timer.cancel();
-      // The caller may have stopped before it took the first event.
+      // Ends the watch, because the caller may have stopped before it took the first event.
       silence.abort();
     }
   }

@@ -15,7 +15,7 @@ export class Bucket {
   readonly proof: ConditionProof;
   readonly #name: string;
   #isReplica = false;
-  /** The complaint about a lifecycle rule that deletes leases, by the last reply; `undefined` if there is none. */
+  /** The last reply's warning about a lifecycle rule that deletes leases; `undefined` if there is none. */
   #rule: string | undefined;
 
   constructor(service: ObjectService, name: string, prefix: string, clock: Clock) {

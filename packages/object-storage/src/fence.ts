@@ -139,7 +139,7 @@ export class FencedObject {
   #content(found: FoundObject | undefined, { text, contentType }: ReturnType<Change>, writeId: string): ObjectContent {
     const { election, term, termId } = this.#leadership;
     const unique = this.#bucket.service.versionIsOfContent ? uniqueLine(this.#clock) : "";
-    // The new text is not encoded.
+    // Drops the content encoding, because the new text is plain.
     const { contentEncoding: _, ...present } = found?.headers ?? { contentType: "text/plain; charset=utf-8" };
     return {
       body: new TextEncoder().encode(text + unique),

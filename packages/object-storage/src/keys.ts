@@ -12,7 +12,7 @@ const MAX_PREFIX = 200;
 export function checkPrefix(prefix: unknown): void {
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html (safe characters)
   const isText = typeof prefix === "string" && prefix.length <= MAX_PREFIX && /^(?!\/)[\w!.*'()/-]*$/.test(prefix);
-  // Names follow the last slash.
+  // A name is appended to the part after the last slash, so that part may consist of dots.
   if (isText && !hasDots(prefix.slice(0, prefix.lastIndexOf("/") + 1))) return;
   throw new ConfigurationError(
     `prefix is ${JSON.stringify(prefix) ?? "missing"}; it must have at most ${MAX_PREFIX} letters, digits, and ! - _ . * ' ( ) /, no segment '.' or '..', and not begin with a slash.`,
@@ -42,7 +42,7 @@ export class Keys {
     return `${this.prefix}.probe`;
   }
 
-  /** Returns the key of the elections whose names begin with a text, or of one election. */
+  /** Returns the key of an election. For the beginning of a name, returns the beginning of the keys. */
   lease(election: string): string {
     return this.prefix + encodeName(election);
   }

@@ -43,7 +43,7 @@ export class ObjectRecordStore implements RecordStore {
   readonly #bucket: Bucket;
   readonly #location: RecordLocation;
   readonly #clock: Clock;
-  /** The nonces, by election, whose last reply had dates that cannot be the service's. */
+  /** By election, the nonce that the last read showed, if the reply's dates cannot be the service's. */
   readonly #misdated = new Map<string, unknown>();
 
   constructor(bucket: Bucket, location: RecordLocation, clock: Clock) {

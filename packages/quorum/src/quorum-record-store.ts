@@ -157,7 +157,7 @@ export class QuorumRecordStore implements RecordStore {
     return this.#membership.states.all();
   }
 
-  /** Takes a member in, and makes it show each of these elections. See {@link QuorumLeaseStore.heal}. */
+  /** Takes a member in, and brings it the record of each of these elections. See {@link QuorumLeaseStore.heal}. */
   async heal(name: string, elections: readonly string[], { signal, timeoutMs }: MemberCallOptions = {}): Promise<void> {
     this.#member(name);
     checkSignal("heal()", signal, elections[0] ?? ROSTER);

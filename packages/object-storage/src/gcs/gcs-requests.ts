@@ -16,7 +16,7 @@ export interface GcsReply {
   readonly headers: ReplyHeaders;
 }
 
-/** The parts of a `Storage` that this module uses. The second two are not public. */
+/** The parts of a `Storage` that this module uses. `customEndpoint` and `useAuthWithCustomEndpoint` are not public. */
 export type GcsClient = Pick<Storage, "apiEndpoint" | "authClient"> & {
   readonly customEndpoint?: boolean;
   readonly useAuthWithCustomEndpoint?: boolean;

@@ -21,7 +21,7 @@ import { settingsOf, type BucketResource } from "./gcs-settings.ts";
 export class GcsService implements ObjectService {
   readonly name = "gcs";
   readonly versionIsOfContent = false;
-  /** Generations are times in microseconds. */
+  /** A generation is a time in microseconds, so no object has generation 1. */
   readonly impossibleVersion = "1";
   readonly #bucket: string;
   readonly #open: () => Promise<GcsClient>;

@@ -43,7 +43,7 @@ export function settingsOf(bucket: BucketResource | undefined, prefix: string, t
   return { refusals, warnings };
 }
 
-/** Rules for noncurrent versions delete no lease. */
+/** Leaves out rules for noncurrent versions, because these delete no lease. */
 function deletingRules({ action, condition = {} }: Rule): readonly { readonly name: string; readonly prefix: string }[] {
   const { matchesPrefix = [""], isLive, numNewerVersions, daysSinceNoncurrentTime } = condition;
   if (action?.type !== "Delete" || isLive === false) return [];

@@ -35,7 +35,7 @@ interface Body {
 export class S3Service implements ObjectService {
   readonly name = "s3";
   readonly versionIsOfContent = true;
-  /** An ETag has 32 digits or more. */
+  /** An ETag has 32 digits or more, so no object has this one. */
   readonly impossibleVersion = '"never"';
   readonly #bucket: string;
   readonly #open: () => Promise<S3Access>;
