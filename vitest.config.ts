@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { installedIn, oldestPeers } from "./test/oldest-peers/peers.ts";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -19,6 +20,16 @@ const EACH_KIND = "packages/{azure-blob,dynamodb}/test/conformance-each-kind.tes
  * cannot say it: a worker goes by what its first file says.
  */
 const AT_A_TIME = { packages: 12, suites: 64 };
+
+/** The temporary folder of the tests of infrastructure. Both CDKs leave folders in it; its setup removes it. */
+const INFRA_TMPDIR = join(tmpdir(), `leasehold-infra-${process.pid}`);
+
+/** The tests of infrastructure. They have a temporary folder of their own. */
+function infraProject(isLong: boolean): TestProjectInlineConfiguration {
+  const project = testProject("infra", "infra/*/test", isLong);
+  const env = { ...project.test?.env, TMPDIR: INFRA_TMPDIR };
+  return { ...project, test: { ...project.test, env, globalSetup: ["test/kit/terrain/temporary-folder.ts"] } };
+}
 
 /** Where `npm run drivers` has installed other versions of drivers and ORMs. */
 const DRIVERS = process.env["LEASEHOLD_DRIVERS"];
@@ -128,7 +139,7 @@ export default defineConfig(({ mode }) => {
       projects: [
         ...readdirSync("packages").map((name) => testProject(name, `packages/${name}/test`, isLong, AT_A_TIME.packages)),
         librariesProject(isLong),
-        testProject("infra", "infra/*/test", isLong),
+        infraProject(isLong),
         testProject("site", "site/test", isLong),
         // They prove the kit, and no rule of the library's.
         ...(isLong ? [testProject("kit", "test/kit/test", false)] : []),
