@@ -26,6 +26,10 @@ import { failureOf, type ApiRequest, type ApiTransport, type Json } from "./tran
 /** Stores each record in one Lease, whose name is the election's. Its `resourceVersion` is the condition of each write. */
 export class KubernetesRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
+  /**
+   * It has no occurrences. A Lease for each would stay for ever. The annotations of the election's Lease hold some 500, and each claim
+   * there would conflict with a renewal.
+   */
   readonly capabilities: RecordStoreCapabilities = {
     // All annotations of an object may have 256 KiB together. JSON encodes a control character in six bytes.
     maxValueBytes: 32_768,
