@@ -37,8 +37,7 @@ export const KEY_WRITE_ACTIONS: readonly string[] = [
  * have the same partition key, the election's name, so one statement covers both.
  *
  * @param grant the name of the grant in an error.
- * @throws {ConfigurationError} without an election, because the grant would be for all of them. Also for a name that no election
- * can have.
+ * @throws {ConfigurationError} as `checkElections` does.
  */
 export function electionStatement(
   grant: string,
@@ -46,12 +45,7 @@ export function electionStatement(
   tableArns: readonly string[],
   elections: readonly string[],
 ): PolicyStatement {
-  if (elections.length === 0) {
-    throw new ConfigurationError(
-      `${grant} needs the name of one election at least: without one, the grant would be for every election of the table. Name those that the grantee takes part in: ${grant}(grantee, "nightly-billing").`,
-    );
-  }
-  for (const election of elections) if (!Token.isUnresolved(election)) checkName("election", election);
+  checkElections(grant, elections);
   return new PolicyStatement({
     effect: Effect.ALLOW,
     actions: [...actions],
@@ -63,6 +57,16 @@ export function electionStatement(
       Null: { "dynamodb:LeadingKeys": "false" },
     },
   });
+}
+
+/** @throws {ConfigurationError} without an election, because the grant would be for all of them, and for an invalid name. */
+export function checkElections(grant: string, elections: readonly string[]): void {
+  if (elections.length === 0) {
+    throw new ConfigurationError(
+      `${grant} needs the name of one election at least: without one, the grant would be for every election here. Name those that the grantee takes part in: ${grant}(grantee, "nightly-billing").`,
+    );
+  }
+  for (const election of elections) if (!Token.isUnresolved(election)) checkName("election", election);
 }
 
 /** Allows actions that refer to no item, or to all. */

@@ -3,6 +3,7 @@ export { imageEndpointStatement, leaseEndpointStatement } from "./candidate-netw
 export { CandidateService, type CandidateServiceProps } from "./candidate-service.ts";
 export { ElectionAlarms, type ElectionAlarmsProps } from "./election-alarms.ts";
 export { LeaderScheduledFunction, type LeaderScheduledFunctionProps } from "./leader-scheduled-function.ts";
+export { LeaseBucket, type LeaseBucketProps } from "./lease-bucket.ts";
 export { LeaseTable, TABLE_KEYS, type LeaseTableProps } from "./lease-table.ts";
 export type { LeaseTableAttributes } from "./imported-lease-table.ts";
 export type { ILeaseTable } from "./lease-table-base.ts";

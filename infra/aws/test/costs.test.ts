@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import * as exported from "@leasehold/infra-aws";
 import { cost, HOURS, type Price } from "@leasehold/test-kit/costs/cost";
 import { testCosts } from "@leasehold/test-kit/costs/page";
-import { DYNAMODB_READ, DYNAMODB_WRITE } from "@leasehold/test-kit/costs/request-prices";
+import { DYNAMODB_READ, DYNAMODB_WRITE, OBJECT_READ, OBJECT_WRITE } from "@leasehold/test-kit/costs/request-prices";
 import { ContainerImage, CpuArchitecture } from "aws-cdk-lib/aws-ecs";
 import { ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 import { Duration } from "aws-cdk-lib/core";
@@ -43,6 +43,14 @@ testCosts(
           cost(DYNAMODB_READ, [1, "standby"], [2_300, "polls an hour"], [0.5, "since they need not be consistent"], HOURS),
         ],
         rights: "nobody, until granted, election by election; candidates may not delete or scan",
+      },
+      LeaseBucket: {
+        makes: "a private S3 bucket, retained, in place of a table",
+        costs: [
+          cost(OBJECT_WRITE, [720, "renewals an hour"], HOURS),
+          cost(OBJECT_READ, [1, "standby"], [2_300, "polls an hour"], HOURS),
+        ],
+        rights: "nobody, until granted by election; nobody may delete",
       },
       CandidateService: {
         makes:

@@ -1,13 +1,8 @@
 import { Annotations, Token } from "cdktn";
 import { Construct } from "constructs";
 import { databaseMetric, type DatabaseMetric } from "./database-metric.ts";
+import { leaseRole, type Grantee, type RoleName } from "./lease-roles.ts";
 import { checkElections, granteeId, ProviderResource, retention, type RemovalPolicy } from "./terraform.ts";
-
-/** The receiver of a grant: a service account of this package or of other bindings, or any member of an IAM policy. */
-export interface Grantee {
-  /** `serviceAccount:<email>`, `group:<email>`, `user:<email>` */
-  readonly member: string;
-}
 
 export interface LeaseDatabaseProps {
   /** The project's id. */
@@ -61,7 +56,6 @@ export class LeaseDatabase extends Construct {
   readonly databaseId: string;
   readonly database: ProviderResource;
 
-  readonly #roles = new Map<RoleName, ProviderResource>();
   readonly #candidates = new Map<string, string>();
 
   /** @throws {Error} for an invalid name, a policy that would delete leases, or an invalid time for backups. */
@@ -190,19 +184,9 @@ export class LeaseDatabase extends Construct {
   }
 
   #role(name: RoleName): ProviderResource {
-    const made = this.#roles.get(name);
-    if (made) return made;
-    const { title, description, permissions } = ROLES[name];
-    const role = new ProviderResource(this, `${name}Role`, "google_project_iam_custom_role", {
-      project: this.project,
-      // A role's id may not contain hyphens, and has to be unique in the project.
-      role_id: `lease_${name.toLowerCase()}_${Token.isUnresolved(this.databaseId) ? this.node.addr.slice(-8) : this.databaseId.replaceAll("-", "_")}`,
-      title: `${title} (${this.databaseId})`,
-      description,
-      permissions,
-    });
-    this.#roles.set(name, role);
-    return role;
+    const { project, databaseId: of } = this;
+    const suffix = Token.isUnresolved(of) ? this.node.addr.slice(-8) : of.replaceAll("-", "_");
+    return leaseRole(this, name, { project, of, suffix, permissions: name === "Observer" ? READ : WRITE });
   }
 
   #warnOfStrangers(candidate: string, elections: readonly string[]): void {
@@ -217,8 +201,6 @@ export class LeaseDatabase extends Construct {
   }
 }
 
-type RoleName = "Candidate" | "Observer" | "Administrator";
-
 /**
  * https://cloud.google.com/firestore/native/docs/security/iam: a read needs `entities.get`, a first write `create`, another write
  * `update`, and a fenced transaction also `databases.get`. The page does not say what listening needs. `list` is included for it,
@@ -226,16 +208,6 @@ type RoleName = "Candidate" | "Observer" | "Administrator";
  */
 const READ = ["datastore.entities.get", "datastore.entities.list"];
 const WRITE = ["datastore.databases.get", ...READ, "datastore.entities.create", "datastore.entities.update"];
-
-const ROLES: Readonly<Record<RoleName, { title: string; description: string; permissions: readonly string[] }>> = {
-  Candidate: { title: "Lease candidate", description: "Competes in elections, deletes nothing.", permissions: WRITE },
-  Observer: { title: "Lease observer", description: "Sees who leads.", permissions: READ },
-  Administrator: {
-    title: "Lease administrator",
-    description: "Breaks and transfers leases, deletes nothing.",
-    permissions: WRITE,
-  },
-};
 
 function checkDatabaseId(databaseId: string): void {
   if (databaseId === "(default)") {

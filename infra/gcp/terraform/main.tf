@@ -72,7 +72,7 @@ resource "google_project_iam_custom_role" "candidate" {
   project     = var.project
   role_id     = "lease_candidate_${replace(var.database_id, "-", "_")}"
   title       = "Lease candidate (${var.database_id})"
-  description = "Competes in elections, deletes nothing."
+  description = "Competes in elections."
   permissions = [
     "datastore.databases.get",
     "datastore.entities.get",

@@ -1,4 +1,4 @@
 import { reportDifferences } from "@leasehold/test-kit/terrain";
-import { google } from "./google-facts.ts";
+import { googleWithBuckets } from "./google-facts.ts";
 
-reportDifferences(google);
+reportDifferences(googleWithBuckets);

@@ -1,7 +1,7 @@
 import * as exported from "@leasehold/infra-gcp";
 import { cost, SECONDS, type Factor, type Price } from "@leasehold/test-kit/costs/cost";
 import { testCosts } from "@leasehold/test-kit/costs/page";
-import { FIRESTORE_READ, FIRESTORE_WRITE } from "@leasehold/test-kit/costs/request-prices";
+import { FIRESTORE_READ, FIRESTORE_WRITE, OBJECT_READ, OBJECT_WRITE } from "@leasehold/test-kit/costs/request-prices";
 
 const RUN = "https://cloud.google.com/run/pricing";
 const FIRESTORE = "https://cloud.google.com/firestore/pricing";
@@ -36,6 +36,14 @@ testCosts(
           cost(FIRESTORE_READ, [1, "standby"], [720, "renewals an hour"], [730, "hours"]),
         ],
         rights: "nobody, until granted; nobody may delete; IAM knows databases and no documents",
+      },
+      LeaseBucket: {
+        makes: "a bucket, protected from deletion, in place of a database",
+        costs: [
+          cost(OBJECT_WRITE, [720, "renewals an hour"], [730, "hours"]),
+          cost(OBJECT_READ, [1, "standby"], [2_300, "polls an hour"], [730, "hours"]),
+        ],
+        rights: "nobody, until granted by election; a candidate may delete its own leases",
       },
       CandidateWorker: {
         makes: "a worker pool of Cloud Run with 2 instances, a service account",

@@ -191,3 +191,37 @@ export const google: ProviderFacts & { readonly bindings: string } = {
     },
   },
 };
+
+/** The same with the arguments of a bucket, which the app does not have. */
+export const googleWithBuckets: typeof google = {
+  ...google,
+  resources: {
+    ...google.resources,
+    google_storage_bucket: {
+      arguments: {
+        project: "string",
+        name: "required string",
+        location: "required string",
+        uniform_bucket_level_access: "bool",
+        public_access_prevention: "string",
+        force_destroy: "bool",
+        versioning: { max: 1, block: { enabled: "required bool" } },
+        soft_delete_policy: { max: 1, block: { retention_duration_seconds: "number" } },
+        lifecycle_rule: {
+          block: {
+            action: { min: 1, max: 1, block: { type: "required string" } },
+            condition: { min: 1, max: 1, block: { age: "number", matches_prefix: "list" } },
+          },
+        },
+      },
+    },
+    google_storage_bucket_iam_member: {
+      arguments: {
+        bucket: "required string",
+        role: "required string",
+        member: "required string",
+        condition: { max: 1, block: { title: "required string", description: "string", expression: "required string" } },
+      },
+    },
+  },
+};
