@@ -77,7 +77,11 @@ function librariesProject(isLong: boolean): TestProjectInlineConfiguration {
 /** Conformance with the oldest SDK and driver of each store. */
 function oldestPeersProject(): TestProjectInlineConfiguration {
   const project = testProject("oldest-peers", "test/oldest-peers", false, AT_A_TIME.packages);
-  const include = [...(project.test?.include ?? []), EACH_KIND, "packages/{firestore,sql}/test/conformance*.test.ts"];
+  const include = [
+    ...(project.test?.include ?? []),
+    EACH_KIND,
+    "packages/{firestore,object-storage,redis,sql}/test/conformance*.test.ts",
+  ];
   return {
     ...project,
     plugins: [oldestPeers],

@@ -10,7 +10,7 @@ import { OLDEST, requireHere } from "./peers.ts";
 const ONLY_TYPES = ["@aws-sdk/lib-dynamodb", "@azure/identity"];
 
 /** The peers of the stores, each with its range. */
-const allowed = ["azure-blob", "dynamodb", "firestore", "sql"].flatMap((name) => {
+const allowed = ["azure-blob", "dynamodb", "firestore", "object-storage", "redis", "sql"].flatMap((name) => {
   const manifest = readFileSync(join(import.meta.dirname, "../../packages", name, "package.json"), "utf8");
   const { peerDependencies } = JSON.parse(manifest) as { readonly peerDependencies: Readonly<Record<string, string>> };
   return Object.entries(peerDependencies).filter(([peer]) => !peer.startsWith("@leasehold/") && !ONLY_TYPES.includes(peer));

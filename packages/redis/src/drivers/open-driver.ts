@@ -15,7 +15,7 @@ export function driverOf(client: unknown): RedisDriver {
     if (isNodeRedis(client)) return nodeRedisDriver(client);
   }
   throw new ConfigurationError(
-    "client is neither a Redis or Cluster of ioredis (or iovalkey), nor a client or cluster of redis 5 or later. The store opens its own connections by the client's duplicate(), which other libraries do not have.",
+    "client is neither a Redis or Cluster of ioredis (or iovalkey), nor a client or cluster of redis 5.9 or later. The store opens its own connections by the client's duplicate(), which other libraries do not have.",
   );
 }
 
