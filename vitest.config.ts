@@ -88,7 +88,7 @@ function oldestPeersProject(): TestProjectInlineConfiguration {
     test: {
       ...project.test,
       include,
-      exclude: ["**/node_modules/**", `**/${LONG}`, "**/*-on-sqlite.test.ts"],
+      exclude: ["**/node_modules/**", "**/!(conformance-on-node-redis).long.test.ts", "**/*-on-sqlite.test.ts"],
       env: { ...project.test?.env, LEASEHOLD_OLDEST_PEERS: "1" },
     },
   };
