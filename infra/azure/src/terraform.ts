@@ -14,6 +14,8 @@ import {
 } from "cdktn";
 import type { Construct, IConstruct } from "constructs";
 
+// infra/gcp/src/terraform.ts is a symbolic link to this file.
+
 /**
  * A resource of a Terraform provider, with arguments by the provider's own names. Terraform reads them unchanged. The tests check
  * every argument by a table of the provider's.

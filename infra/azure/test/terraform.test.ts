@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { Annotations, Testing, TerraformStack, type TerraformMetaArguments } from "cdktn";
 import { describe, expect, test, vi } from "vitest";
 import { checkElections, granteeId, ProviderResource, synthesize } from "../src/terraform.ts";
@@ -29,13 +28,6 @@ describe("a resource", () => {
     new Box(stack, "First", { name: "a", lid: {}, tags: {} });
     expect(() => Testing.synth(stack, true)).toThrow("cloud");
   });
-});
-
-test("the helpers are the same for Azure and for Google Cloud", async () => {
-  const [azure, gcp] = await Promise.all(
-    ["azure", "gcp"].map(async (cloud) => readFile(new URL(`../../${cloud}/src/terraform.ts`, import.meta.url), "utf8")),
-  );
-  expect(gcp).toBe(azure);
 });
 
 describe("a synth", () => {
