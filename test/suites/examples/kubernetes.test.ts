@@ -1,5 +1,9 @@
-import { readFile } from "node:fs/promises";
-import { expect, test } from "vitest";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 
 const folder = new URL("../../../examples/worker/", import.meta.url);
@@ -69,4 +73,36 @@ test("the budget covers the pods, and the pods have their own account", () => {
 test("every variable of the manifest is one that the worker reads", async () => {
   const sources = (await Promise.all(["src/settings.ts", "src/store.ts"].map(read))).join("\n");
   for (const { name } of container.env) expect(sources).toContain(name);
+});
+
+describe("Kubernetes' own types", { timeout: 300_000 }, () => {
+  const TYPES = { ServiceAccount: "core/v1", Deployment: "apps/v1", PodDisruptionBudget: "policy/v1" };
+
+  /** Returns what the compiler finds wrong with the documents. The types refuse unknown fields. */
+  async function faultsOf(manifests: readonly Workload[]): Promise<string> {
+    // Below the packages, so that the compiler finds the types.
+    const program = await mkdtemp(join(import.meta.dirname, "../../../node_modules/.manifest-"));
+    onTestFinished(async () => await rm(program, { recursive: true }));
+    const lines = manifests.map((each, index) => {
+      const type = `import("kubernetes-types/${TYPES[each.kind as keyof typeof TYPES]}").${each.kind}`;
+      return `export const manifest${index}: ${type} = ${JSON.stringify(each, undefined, 1)};`;
+    });
+    await writeFile(join(program, "manifest.ts"), lines.join("\n"));
+    const tsc = join(createRequire(import.meta.url).resolve("typescript/package.json"), "../bin/tsc");
+    const args = [tsc, "--noEmit", "--ignoreConfig", "--skipLibCheck", "--moduleResolution", "bundler", "--module", "esnext"];
+    const { stdout } = await promisify(execFile)(process.execPath, [...args, join(program, "manifest.ts")]).catch(
+      (error: unknown) => error as { readonly stdout: string },
+    );
+    return stdout;
+  }
+
+  test("take the manifests", async () => {
+    expect(await faultsOf(documents)).toBe("");
+  });
+
+  test("refuse a field that Kubernetes does not know", async () => {
+    const wrong = structuredClone(documents);
+    Object.assign(wrong[1]!.spec.template.spec, { terminationGracePeriod: 30 });
+    expect(await faultsOf(wrong)).toContain(`'"terminationGracePeriod"' does not exist`);
+  });
 });
