@@ -5,6 +5,7 @@ import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from "aw
 import { Annotations, Duration, RemovalPolicy, Token, Validations } from "aws-cdk-lib/core";
 import { Construct } from "constructs";
 import { checkElections } from "./election-statements.ts";
+import { placesOfOneElection, regionOf } from "./leader-per-region.ts";
 
 /** The settings of a {@link LeaseBucket}. */
 export interface LeaseBucketProps {
@@ -36,9 +37,14 @@ const BUCKET_ACTIONS = ["s3:ListBucket", "s3:GetLifecycleConfiguration", "s3:Get
  */
 export class LeaseBucket extends Construct {
   readonly bucket: Bucket;
+  readonly region: string;
+  readonly #elections = new Set<string>();
 
+  /** @throws {ConfigurationError} in a stack without a region, because each one that it is deployed to would have a leader. */
   constructor(scope: Construct, id: string, props: LeaseBucketProps = {}) {
     super(scope, id);
+    this.region = regionOf(this);
+    this.node.addValidation({ validate: () => placesOfOneElection(this) });
     const { bucketName, deleteOccurrencesAfterDays: days, removalPolicy = RemovalPolicy.RETAIN } = props;
     this.bucket = new Bucket(this, "Resource", {
       bucketName,
@@ -57,9 +63,19 @@ export class LeaseBucket extends Construct {
     );
   }
 
+  /** The one region of its leases. */
+  get regions(): readonly string[] {
+    return [this.region];
+  }
+
+  /** The elections whose candidates use this bucket. */
+  get elections(): ReadonlySet<string> {
+    return this.#elections;
+  }
+
   /** The `url` that a candidate gives to `ObjectStorageLeaseStore`, and `leasehold` to `--store`. */
   get url(): string {
-    return `s3://${this.bucket.bucketName}/${PREFIX}?region=${this.bucket.stack.region}`;
+    return `s3://${this.bucket.bucketName}/${PREFIX}?region=${this.region}`;
   }
 
   /**
@@ -69,6 +85,7 @@ export class LeaseBucket extends Construct {
    */
   grantCandidate(grantee: IGrantable, ...elections: string[]): Grant {
     const keys = this.#keys("grantCandidate", elections);
+    for (const election of elections) this.#elections.add(election);
     return this.#grant(grantee, ["s3:GetObject", "s3:PutObject"], [...keys, `${PREFIX}.probe`]);
   }
 

@@ -11,7 +11,7 @@ import {
   OPERATOR_ACTIONS,
   tableStatement,
 } from "./election-statements.ts";
-import { tablesOfOneElection } from "./leader-per-region.ts";
+import { placesOfOneElection } from "./leader-per-region.ts";
 
 /** A table of leases, made here or elsewhere. */
 export interface ILeaseTable extends IConstruct {
@@ -61,7 +61,7 @@ export abstract class LeaseTableBase extends Construct implements ILeaseTable {
 
   constructor(scope: Construct, id: string) {
     super(scope, id);
-    this.node.addValidation({ validate: () => tablesOfOneElection(this) });
+    this.node.addValidation({ validate: () => placesOfOneElection(this) });
   }
 
   /** The elections whose candidates use this table. */

@@ -1,10 +1,10 @@
-import { ConfigurationError } from "@leasehold/core";
 import { AttributeType, Billing, TableEncryptionV2, TableV2, type MultiRegionConsistency } from "aws-cdk-lib/aws-dynamodb";
 import type { Grant, IGrantable } from "aws-cdk-lib/aws-iam";
-import { Annotations, RemovalPolicy, Stack, Token, type CfnResource } from "aws-cdk-lib/core";
+import { Annotations, RemovalPolicy, Stack, type CfnResource } from "aws-cdk-lib/core";
 import type { Construct } from "constructs";
 import { ImportedLeaseTable, type LeaseTableAttributes } from "./imported-lease-table.ts";
 import { grantKeysByArn, LeaseTableBase, type ILeaseTable } from "./lease-table-base.ts";
+import { regionOf } from "./leader-per-region.ts";
 import { checkRegions, checkTtlAttribute, faultsOf, type DeployedTable } from "./table-safety.ts";
 
 /** The names of the table's keys, which `@leasehold/dynamodb` expects. Both are strings. */
@@ -160,15 +160,6 @@ export class LeaseTable extends LeaseTableBase {
       );
     }
   }
-}
-
-/** Returns the stack's region. A stack without one would be deployed to the region of the person who deploys it. */
-function regionOf(table: LeaseTable): string {
-  const { region } = Stack.of(table);
-  if (!Token.isUnresolved(region)) return region;
-  throw new ConfigurationError(
-    `The stack of the table ${table.node.path} has no region: deployed in two regions, it would make a table, and so a leader, in each. Say where the one table is: new Stack(app, "Leases", { env: { region: "eu-central-1" } }).`,
-  );
 }
 
 /** Returns the table's properties in the template, with every override. */

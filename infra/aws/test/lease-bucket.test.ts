@@ -4,11 +4,12 @@ import type { ObjectRequest } from "@leasehold/test-kit/object-server/messages";
 import { BUCKET, startObjectServer } from "@leasehold/test-kit/object-server/server";
 import { objectClient } from "@leasehold/test-kit/stores/objects";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { Fn, RemovalPolicy } from "aws-cdk-lib/core";
+import { Template } from "aws-cdk-lib/assertions";
+import { Fn, RemovalPolicy, Stack } from "aws-cdk-lib/core";
 import { describe, expect, test } from "vitest";
 import { LeaseBucket } from "../src/index.ts";
 import { allows, type Statement } from "./iam-evaluator.ts";
-import { nagFindings, onlyOf, resourcesOf, strictStack, warningsOf } from "./strict-app.ts";
+import { nagFindings, onlyOf, REGION, resourcesOf, strictApp, strictStack, warningsOf } from "./strict-app.ts";
 
 const ELECTION = "ü / *";
 /** A request has a third of it, also on a busy machine. */
@@ -95,6 +96,24 @@ test("an observer is granted reads of its elections alone", async () => {
 test.each<Verb>(["grantCandidate", "grantObserver"])("%s needs names that are known at synthesis", (verb) => {
   expect(() => granted(verb)).toThrow(`${verb} needs the name of one election at least`);
   expect(() => granted(verb, Fn.importValue("Election"))).toThrow("names that are known at synthesis");
+});
+
+describe("a bucket per region, and so a leader per region,", () => {
+  test("is an error if the same stack is made for each", () => {
+    const app = strictApp();
+    const stacks = [REGION, "eu-west-1"].map((region) => {
+      const stack = new Stack(app, `In-${region}`, { env: { region } });
+      const role = new Role(stack, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+      new LeaseBucket(stack, "Leases").grantCandidate(role, ELECTION);
+      return stack;
+    });
+    for (const stack of stacks)
+      expect(() => Template.fromStack(stack)).toThrow(/is held by In-.*each region would have a leader/s);
+  });
+
+  test("is an error if the stack has no region of its own", () => {
+    expect(() => new LeaseBucket(strictStack({}), "Leases")).toThrow(/has no region.*env: \{ region:/s);
+  });
 });
 
 describe("the bucket", () => {

@@ -33,7 +33,7 @@ describe("a table per region, and so a leader per region,", () => {
     const app = strictApp();
     const stacks = [HERE, THERE].map((region) => new Everything(app, `In-${region}`, { env: { region } }));
     for (const stack of stacks) {
-      expect(() => synthesize(stack)).toThrow(/'nightly-billing' is held by the table In-.*each region would have a leader/s);
+      expect(() => synthesize(stack)).toThrow(/'nightly-billing' is held by In-.*each region would have a leader/s);
     }
   });
 
