@@ -61,7 +61,7 @@ async function requestsOf(work: (store: ObjectStorageLeaseStore) => Promise<void
 }
 
 async function compete(store: ObjectStorageLeaseStore): Promise<void> {
-  await store.check({ election: ELECTION });
+  await store.check({ election: ELECTION, timeoutMs: 100_000 });
   await new Elector({ store, election: ELECTION, ...LONG }).tryRun(async (leadership) => await leadership.publish("here"));
   const occurrences = store.occurrences(ELECTION, { retentionMs: 86_400_000 });
   await new Elector({ store: occurrences, election: `${ELECTION}@2026-11-20T10:00:00Z`, ...LONG }).tryRun(() => {});
