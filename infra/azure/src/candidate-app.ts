@@ -1,9 +1,9 @@
 import { Annotations, Token } from "cdktn";
 import { Construct } from "constructs";
 import { ownIdentity, type ManagedIdentity } from "./access.ts";
-import { candidateVariables, withOwnVariables } from "./candidate-variables.ts";
+import { candidateVariables } from "./candidate-variables.ts";
 import type { LeaseContainer, ResourceGroupReference } from "./lease-container.ts";
-import { checkCandidates, environmentBlocks, ProviderResource } from "./terraform.ts";
+import { checkCandidates, environmentBlocks, ProviderResource, withOwnVariables } from "./terraform.ts";
 
 export interface CandidateAppProps {
   /** The container of leases. */

@@ -19,16 +19,3 @@ export function candidateVariables(
     ELECTION: election,
   };
 }
-
-/**
- * Returns the variables of a construct and those of its user.
- * @throws {Error} for a name that is in both, because the program would not find the construct's value.
- */
-export function withOwnVariables(
-  variables: Readonly<Record<string, string>>,
-  own: Readonly<Record<string, string>> = {},
-): Record<string, string> {
-  const taken = Object.keys(own).find((name) => name in variables);
-  if (taken === undefined) return { ...variables, ...own };
-  throw new Error(`environment sets ${taken}, which is made of the construct's other props. Leave it out, or set those.`);
-}

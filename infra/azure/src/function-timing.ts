@@ -1,12 +1,10 @@
 import { Token } from "cdktn";
+import { longestLeaseMs } from "./terraform.ts";
 
 /** Less than a day, because the setting has the form hh:mm:ss. */
 const MAX_TIMEOUT_MS = 86_399_000;
 /** The wait between two tries of a timer's occurrence. */
 export const RETRY_DELAY_MS = 30_000;
-/** The time that `onlyAsLeader` adds to an invocation's time, and the part of a lease that its holder leaves unused. */
-const LATE_END_MS = 1_000;
-const SAFETY_MARGIN = 0.1;
 
 /**
  * Returns the settings that fit an invocation's time, its lease and its retries to each other.
@@ -21,11 +19,6 @@ export function timingSettings(timeoutMs: number): Record<string, string> {
     LEADER_RETRIES: String(Math.ceil(longestLeaseMs(timeoutMs) / RETRY_DELAY_MS) + 1),
     LEADER_RETRY_DELAY_MS: String(RETRY_DELAY_MS),
   };
-}
-
-/** Returns the default lease of `onlyAsLeader` for an invocation of this timeout. */
-function longestLeaseMs(timeoutMs: number): number {
-  return (timeoutMs + LATE_END_MS) / (1 - SAFETY_MARGIN);
 }
 
 /** Returns a duration in the format of `functionTimeout`: hh:mm:ss. */

@@ -1,13 +1,13 @@
 import { Token } from "cdktn";
 import { Construct } from "constructs";
 import { ownIdentity, type ManagedIdentity } from "./access.ts";
-import { candidateVariables, withOwnVariables } from "./candidate-variables.ts";
+import { candidateVariables } from "./candidate-variables.ts";
 import { hostAccount, telemetry } from "./function-platform.ts";
 import { timingSettings } from "./function-timing.ts";
 import type { LeaseContainer, ResourceGroupReference } from "./lease-container.ts";
 import { doneByFunctionQuery } from "./log-lines.ts";
 import type { ScheduledRuns } from "./run-alerts.ts";
-import { environmentBlocks, ProviderResource } from "./terraform.ts";
+import { environmentBlocks, ProviderResource, withOwnVariables } from "./terraform.ts";
 
 export interface LeaderScheduledFunctionProps {
   /** The container of leases. */

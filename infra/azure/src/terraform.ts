@@ -116,6 +116,28 @@ export function granteeId(scope: IConstruct, role: string, grantee: string): str
   return `${role}-${name.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-|-$/g, "")}`;
 }
 
+/**
+ * Returns the variables of a construct and those of its user.
+ * @throws {Error} for a name that is in both, because the program would not find the construct's value.
+ */
+export function withOwnVariables(
+  variables: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  const taken = Object.keys(own).find((name) => name in variables);
+  if (taken === undefined) return { ...variables, ...own };
+  throw new Error(`environment sets ${taken}, which is made of the construct's other props. Leave it out, or set those.`);
+}
+
+/** Returns the default lease of `onlyAsLeader` for an invocation of this timeout: `timeBudget` of @leasehold/functions. */
+export function longestLeaseMs(timeoutMs: number): number {
+  return (timeoutMs + LATE_END_MS) / VALID_SHARE;
+}
+
+/** The time that `onlyAsLeader` adds to an invocation's time, and the part of a lease that its holder uses. */
+const LATE_END_MS = 1_000;
+const VALID_SHARE = 0.9;
+
 /** Returns a container's environment in the format of the providers' blocks. */
 export function environmentBlocks(
   environment: Readonly<Record<string, string>>,

@@ -1,4 +1,5 @@
 import type { LeaseDatabase } from "./lease-database.ts";
+import { withOwnVariables } from "./terraform.ts";
 
 /**
  * Returns the variables by which a candidate's code finds its leases:
@@ -13,7 +14,5 @@ export function candidateEnvironment(
   own: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
   const variables = { GOOGLE_CLOUD_PROJECT: leases.project, LEASE_DATABASE: leases.databaseId, ELECTION: election, ...more };
-  const taken = Object.keys(own).find((name) => name in variables);
-  if (taken === undefined) return { ...variables, ...own };
-  throw new Error(`environment sets ${taken}, which is made of the construct's other props. Leave it out, or set those.`);
+  return withOwnVariables(variables, own);
 }

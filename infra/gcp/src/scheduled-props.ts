@@ -1,5 +1,6 @@
 import { Token } from "cdktn";
 import type { CandidateProps } from "./candidate-props.ts";
+import { longestLeaseMs } from "./terraform.ts";
 
 /** The properties of a function on a schedule. */
 export interface ScheduledProps extends CandidateProps {
@@ -32,12 +33,6 @@ interface RetryArguments {
 
 /** The largest number of retries that Cloud Scheduler makes. */
 export const RETRIES = 5;
-/**
- * A term is valid for a second longer than its invocation's timeout, and a tenth of its lease is unused: see `timeBudget` of
- * @leasehold/functions.
- */
-const LATE_END_MS = 1_000;
-const VALID_SHARE = 0.9;
 /** The time for a start in a new instance, and for a clock that runs slower. */
 const SLACK_MS = 60_000;
 
@@ -57,8 +52,7 @@ export function allTriesSeconds(timeoutMs: number): number {
 }
 
 function waitSeconds(timeoutMs: number): number {
-  const leaseMs = (timeoutMs + LATE_END_MS) / VALID_SHARE;
-  return Math.ceil((leaseMs + SLACK_MS) / RETRIES / 1_000);
+  return Math.ceil((longestLeaseMs(timeoutMs) + SLACK_MS) / RETRIES / 1_000);
 }
 
 /** @throws {Error} unless the schedule has five fields. */
