@@ -27,7 +27,7 @@ import { failureOf, type ApiRequest, type ApiTransport, type Json } from "./tran
 export class KubernetesRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
   /**
-   * It has no occurrences. A Lease for each would stay for ever. The annotations of the election's Lease hold some 500, and each claim
+   * It has no occurrences. A Lease for each would stay for ever. The annotations of the election's Lease hold some 700, and each claim
    * there would conflict with a renewal.
    */
   readonly capabilities: RecordStoreCapabilities = {
