@@ -38,6 +38,21 @@ test("status --history shows the last terms, the latest first, with the reason o
   expect((await command.run("status", "billing")).stdout).not.toContain("expired");
 });
 
+test("status --history says it if the store keeps no terms of what was led", async () => {
+  const command = new CapturedCommand();
+  const saysSo = async (...args: readonly string[]): Promise<boolean> =>
+    (await command.run("status", ...args)).stderr.includes("leasehold: memory keeps no past terms of the elections above.\n");
+  const read = vi.spyOn(command.store, "read");
+  read.mockResolvedValue({ election: "billing", state: "held", term: 1 });
+  expect(await saysSo("billing", "--history")).toBe(true);
+  expect(await saysSo("billing", "--history", "--json")).toBe(false);
+  expect(await saysSo("billing")).toBe(false);
+  read.mockResolvedValueOnce({ election: "mail", state: "held", term: 1, history: [{ term: 1, candidateId: "a", sinceMs: 0 }] });
+  expect(await saysSo("mail", "billing", "--history")).toBe(false);
+  read.mockResolvedValue({ election: "billing", state: "vacant", term: 0 });
+  expect(await saysSo("billing", "--history")).toBe(false);
+});
+
 test("a long value does not widen the table, and JSON has all of it", async () => {
   const command = new CapturedCommand();
   const value = "v".repeat(5_000);

@@ -44,6 +44,9 @@ export const verb: Verb = {
       : await statesOfAll(store, waitMs, environment);
     environment.stdout.write(json ? `${JSON.stringify(found)}\n` : electionTable(found, environment));
     if (history && !json) environment.stdout.write(historyTable(found));
+    if (history && !json && isWithoutHistory(found)) {
+      teller(environment)(`${store.name} keeps no past terms of the elections above.`);
+    }
     if (found.length === 0) teller(environment)(NO_ELECTION);
     const absent = store.members && membersText(store.members(), "members of the store");
     if (absent !== undefined) teller(environment)(printable(absent));
@@ -51,6 +54,12 @@ export const verb: Verb = {
     return found.some(({ state }) => state === "unknown" || state === "foreign") ? EXIT.unknown : EXIT.done;
   },
 };
+
+/** Reports whether elections were led, and the store has kept a term of none of them. */
+function isWithoutHistory(found: readonly ListedElection[]): boolean {
+  const led = found.filter((each) => each.state !== "foreign").filter(({ term }) => term > 0);
+  return led.length > 0 && led.every(({ history }) => history === undefined);
+}
 
 /** Reads every election of the store. One that a list cannot tell is read again, for as long as `--wait` says. */
 async function statesOfAll(
