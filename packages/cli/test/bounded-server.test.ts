@@ -55,6 +55,15 @@ test("closes no connection that waits for an answer, and refuses a new one inste
   while (!next.said.endsWith("ok")) await delay(5);
 });
 
+test("a closed connection leaves its place to the next one", async () => {
+  const { port } = await serving(2);
+  for (let count = 0; count < 4; count += 1) {
+    const client = await connected(port, get("/").replace("\r\n", "\r\nConnection: close\r\n"));
+    await once(client, "close");
+    expect(client.said).toMatch(/ok$/);
+  }
+});
+
 test.each([
   ["Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 4096                 files", 256],
   ["Max open files            100                 4096                 files", 25],

@@ -67,6 +67,19 @@ test("drops messages when the queue of a stuck reader is full, and says later ho
   expect(reader.text).toMatch(/\nagain\n$/);
 });
 
+test("one long line is enough to fill the queue, and a later line is written again", async () => {
+  const clock = new VirtualClock();
+  const reader = new Reader();
+  const output = new UnblockedOutput(reader, clock, lineOf);
+  const line = `${"x".repeat(65_535)}\n`;
+  output.write(line);
+  output.write("short\n");
+  reader.room = 1_000_000;
+  await clock.advance(100);
+  output.write("again\n");
+  expect(reader.text).toBe(`${line}leasehold: 1 messages were dropped, because nobody read them.\nagain\n`);
+});
+
 test("writes one text that is longer than the queue", () => {
   const reader = new Reader();
   reader.room = 1_000_000;
