@@ -12,7 +12,7 @@ export interface CommandLine {
 }
 
 export const USAGE = `Usage: npm run demo [-- --store <store>] [-- --json] [-- --out <path>]
-       npm run demo -- --fleet [--out <path>]
+       npm run demo -- --fleet
 
 Three worker processes compete for one lease on the store. The leader is killed, its successor is told to end, and the
 next one is frozen until it is deposed. Takes about a quarter of a minute; on azure, whose shortest lease is 15 s, a minute.

@@ -1,47 +1,31 @@
 /** `npm run demo -- --fleet`: processes share shards. One is killed, one is frozen, one is added, and one is stopped. */
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { readFleet } from "@leasehold/fleet";
 import { openLedger, startDatabase } from "../../suites/fleet/database.ts";
-import { FleetProcesses, judgeFleet, type Line } from "../../suites/fleet/fleet-processes.ts";
+import { FleetProcesses, judgeFleet } from "../../suites/fleet/fleet-processes.ts";
 import { demoMs } from "./demo-event.ts";
+import { seconds } from "./narration.ts";
 
 const SHARDS = 20;
 const POLL_MS = 200;
 /** The pause between two units of work on a shard. */
 const PAUSE_MS = 400;
-/** The result of a scene stays for so long, so that the picture shows it. */
-const SHOWN_MS = 2_000;
 
-/** A time in which one process worked on one shard, in milliseconds of the demo. */
-export interface Stretch {
-  readonly shard: number;
-  readonly member: string;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** The begin of a scene. */
-export interface Scene {
-  readonly title: string;
-  readonly at: number;
-}
-
-/** Plays all scenes, and writes a picture. Returns whether the judge has found no fault. */
-export async function playFleet(out: string, signal: AbortSignal): Promise<boolean> {
+/** Plays all scenes. Returns whether the judge has found no fault. */
+export async function playFleet(signal: AbortSignal): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), "leasehold-demo-"));
   await using _folder = { [Symbol.asyncDispose]: async () => await rm(folder, { recursive: true, force: true }) };
   await using database = await startDatabase("SQLite", folder);
   await using processes = new FleetProcesses(folder, database.address, SHARDS, PAUSE_MS);
   const ledger = await openLedger(database.address);
-  const originMs = demoMs();
-  const scenes: Scene[] = [];
+  let scenes = 0;
   const scene = async (title: string, members: readonly string[], act: () => unknown): Promise<void> => {
-    const at = demoMs(originMs);
-    scenes.push({ title, at });
-    process.stdout.write(`\n${scenes.length}. ${title}.\n`);
+    const beganMs = demoMs();
+    scenes += 1;
+    process.stdout.write(`\n${scenes}. ${title}.\n`);
     await act();
     for (;;) {
       const status = await readFleet(ledger.store, "chaos");
@@ -49,8 +33,7 @@ export async function playFleet(out: string, signal: AbortSignal): Promise<boole
       const isEven = Math.max(...counts) - Math.min(...counts) <= 1 && counts.reduce((sum, count) => sum + count, 0) === SHARDS;
       if (isEven && status.shards.every(({ state }) => state === "held")) {
         const shown = members.map((name, index) => `${name} ${counts[index]}`).join(", ");
-        process.stdout.write(`   after ${seconds(demoMs(originMs) - at)}: ${shown}\n`);
-        await wait(SHOWN_MS, undefined, { signal });
+        process.stdout.write(`   after ${seconds(demoMs(beganMs))}: ${shown}\n`);
         return;
       }
       await wait(POLL_MS, undefined, { signal });
@@ -72,32 +55,10 @@ export async function playFleet(out: string, signal: AbortSignal): Promise<boole
   const entries = await ledger.entries();
   await ledger.close();
   const { overlaps, stale, starts, wrote, refused, areTermsOnce } = judgeFleet(lines, entries);
-  await mkdir(dirname(resolve(out)), { recursive: true });
-  const { fleetPicture } = await import("./fleet-picture.ts");
-  await writeFile(out, await fleetPicture(stretchesOf(lines, originMs), scenes, SHARDS));
   const isGood = overlaps.length === 0 && stale.length === 0 && areTermsOnce && entries.length >= wrote;
   process.stdout.write(
     `\n${starts} starts of shards, ${wrote} guarded writes, and ${refused} refused.\n` +
-      `Two holders at once: ${overlaps.length}. Stale writes in the ledger: ${stale.length}. ${isGood ? "All is well." : "FAILED."}\n` +
-      `Picture: ${out}\n`,
+      `Two holders at once: ${overlaps.length}. Stale writes in the ledger: ${stale.length}. ${isGood ? "All is well." : "FAILED."}\n`,
   );
   return isGood;
-}
-
-/** Each term of a shard, from its begin to the end of the last unit of work in it. */
-function stretchesOf(lines: readonly Line[], originMs: number): Stretch[] {
-  const ends = new Map<string, number>();
-  for (const { worked, term, untilMs } of lines) {
-    if (worked !== undefined) ends.set(`${worked}@${term}`, Math.max(ends.get(`${worked}@${term}`) ?? 0, untilMs));
-  }
-  return lines.flatMap(({ began, term, member, atMs }) => {
-    const to = ends.get(`${began}@${term}`);
-    return began === undefined || to === undefined
-      ? []
-      : [{ shard: Number(began), member, from: atMs - originMs, to: to - originMs }];
-  });
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(1)} s`;
 }

@@ -46,7 +46,7 @@ async function main(given: CommandLine): Promise<number> {
   onInterruption("The demo", (reason) => stop.abort(reason));
   const watchdog = setTimeout(() => stop.abort(new Error(`It did not end within ${WATCHDOG_MS / 1_000} s.`)), WATCHDOG_MS);
   try {
-    return (await (given.fleet ? playFleet(given.out, stop.signal) : run(given, stop))) ? 0 : 1;
+    return (await (given.fleet ? playFleet(stop.signal) : run(given, stop))) ? 0 : 1;
   } catch (error) {
     // Ctrl-C reaches every process of the terminal, so errors after it are expected and not printed.
     const interrupted = stop.signal.reason instanceof Interrupted ? stop.signal.reason : undefined;
