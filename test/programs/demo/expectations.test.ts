@@ -24,12 +24,10 @@ function e<Name extends EventName>(
 /** The events of a demo without faults. */
 const OF_WORKERS: readonly DemoEvent[] = [
   e(1_000, "a", "started-leading", { validUntil: 14_500 }, 1),
-  e(1_010, "a", "sealed", {}, 1),
   e(2_000, "a", "wrote", { entry: 1 }, 1),
   e(6_000, "a", "renewed", { validUntil: 19_500 }, 1),
   e(7_000, "a", "killed", {}, 1),
   e(21_100, "b", "started-leading", { validUntil: 34_600 }, 2),
-  e(21_110, "b", "sealed", {}, 2),
   e(22_000, "b", "wrote", { entry: 2 }, 2),
   e(23_000, "b", "terminated", {}, 2),
   e(24_000, "b", "wrote", { entry: 3 }, 2),
@@ -37,11 +35,9 @@ const OF_WORKERS: readonly DemoEvent[] = [
   e(24_010, "b", "stopped-leading", { lost: false }, 2),
   e(24_020, "b", "exited", { code: 0, signal: null }),
   e(25_000, "c", "started-leading", { validUntil: 38_500 }, 3),
-  e(25_010, "c", "sealed", {}, 3),
   e(26_000, "c", "wrote", { entry: 4 }, 3),
   e(27_000, "c", "paused", {}, 3),
   e(40_200, "d", "started-leading", { validUntil: 53_700 }, 4),
-  e(40_210, "d", "sealed", {}, 4),
   e(41_000, "d", "wrote", { entry: 5 }, 4),
   e(42_000, "c", "resumed", {}, 3),
   e(42_001, "c", "validity-ended", { lastValid: 26_999 }, 3),
@@ -55,7 +51,7 @@ const renewed = (at: number, candidate: string, term: number): DemoEvent =>
 
 function evidenceOf(events: readonly DemoEvent[]): Evidence {
   const takeovers = takeoversOf(events, lease.leaseDurationMs, lease.validForMs);
-  return { store: "Azure Blob Storage", fence: "after-seal", events, takeovers, timing: lease };
+  return { store: "Azure Blob Storage", events, takeovers, timing: lease };
 }
 
 /** Returns the failed expectations of a good story after a change. */
@@ -64,8 +60,8 @@ function failuresOf(change: Change): string[] {
   return expectations.filter(({ held }) => !held).map(({ expected }) => expected);
 }
 
-function without(name: EventName, term?: number): Change {
-  return (event) => (event.event === name && (term ?? event.term) === event.term ? undefined : event);
+function without(name: EventName): Change {
+  return (event) => (event.event === name ? undefined : event);
 }
 
 test("every expectation holds in a story without faults", () => {
@@ -96,7 +92,6 @@ test.each<readonly [string, Change, readonly string[]]>([
   ["does not wake up", without("thawed"), [KNOWS]],
   ["is valid a while after its thaw", (event) => (event.at === 42_001 ? { ...event, lastValid: 42_050 } : event), [KNOWS]],
   ["is not refused", without("fenced-write-refused"), [REFUSED]],
-  ["writes before it seals", without("sealed", 2), ["every leader seals the ledger before it writes to it"]],
 ])("a leader that %s fails", (_, change, expected) => {
   expect(failuresOf(change)).toEqual(expect.arrayContaining([...expected]));
 });
@@ -112,10 +107,10 @@ test("a leader that is told to end need not finish its work if it has lost its l
 test("a demo that did not come to its end fails, and its summary says so, as it says what held", () => {
   const plain = (_: string, text: string): string => text;
   const failed = summarize(evidenceOf(OF_WORKERS), "picture.svg", new Error("It did not end within 110 s."));
-  expect(summaryText(failed, plain)).toMatch(/FAILED {2}the demo comes to its end: It did not end within 110 s\.[^]*1 of 9/);
+  expect(summaryText(failed, plain)).toMatch(/FAILED {2}the demo comes to its end: It did not end within 110 s\.[^]*1 of 8/);
   const text = summaryText(summarize(evidenceOf(OF_WORKERS), "picture.svg"), plain);
   expect(text).toContain("crash     a to b  15,100 ms = 1.01 leases after the last renewal, 14.1 s after SIGKILL");
-  expect(text).toMatch(/Overlap of leaders: 0 ms[^]*All 8 expectations held\.\nPicture of the timeline: picture\.svg/);
+  expect(text).toMatch(/Overlap of leaders: 0 ms[^]*All 7 expectations held\.\nPicture of the timeline: picture\.svg/);
   expect(summarize(evidenceOf([]), null).ok).toBe(false);
 });
 

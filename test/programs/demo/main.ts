@@ -94,8 +94,7 @@ async function run({ store: name, json, out }: CommandLine, stop: AbortControlle
   const endsAt = log.now();
   const events = [...log.events];
   const takeovers = takeoversOf(events, lease.leaseDurationMs, lease.validForMs);
-  const { fence } = store.capabilities;
-  const evidence: Evidence = { store: title, fence, events, takeovers, timing: lease };
+  const evidence: Evidence = { store: title, events, takeovers, timing: lease };
   const picture = await writePicture(out, story.cast, evidence, endsAt).catch((error: unknown) => {
     failure ??= new Error(`The picture could not be written. ${String(error)}`);
     return null;

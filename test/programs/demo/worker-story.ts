@@ -1,11 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { EventLog } from "./event-log.ts";
 import { followLeader, type Following } from "./follow-leader.ts";
-import { RENEWALS } from "./expectations.ts";
 import type { Stage, Story } from "./story.ts";
 
 /** The work of a leader before the next act. After this many entries the next renewal is still to come. */
 const SOME_WORK: Following = { renewals: 1, entries: 3 };
+/** So many renewals in one term, which cover more than a lease, show that the leader is undisturbed. */
+const RENEWALS = 4;
 /** How many entries the last leader may still add, so that the picture ends with it. */
 const LAST_ENTRIES = 1.5;
 
