@@ -38,6 +38,11 @@ test("list prints a table of all elections by name, also of foreign records", as
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
 });
 
+test("a foreign record has the colour of a warning", async () => {
+  command.isTerminal = true;
+  expect((await command.run("list", "notes")).stdout).toContain("\u001b[33mnotes");
+});
+
 test("list takes a prefix, and says if nothing has it", async () => {
   expect(JSON.parse((await command.run("list", "b", "--json")).stdout)).toEqual([VACANT, LED]);
   expect(await command.run("list", "z")).toMatchObject({
