@@ -45,3 +45,10 @@ test("a command that fails lets its shard rest, and no other command ends", { ti
   here.signal("SIGTERM");
   expect(await ended).toBe(143);
 });
+
+test("the end of the terminal stops a member that runs no command", { timeout: 120_000 }, async () => {
+  const ended = here.runFleet({ fleet: "orders", shards: 1 }, WAITING, OPTIONS);
+  here.signal("SIGHUP");
+  expect(await ended).toBe(129);
+  expect(here.read("0")).toBe("");
+});
