@@ -11,13 +11,8 @@ const FREEZE_LEASES = 0.5;
 export interface WorkerLog {
   /** Samples the leadership's validity until it is disposed of, which the task does as it settles. */
   watch(leadership: Leadership): Watch;
-  /** Call it right before the worker blocks. */
-  standsStill(leadership: Leadership): void;
-  sealed(leadership: Leadership): void;
-  wrote(leadership: Leadership, entry: number): void;
-  writeRefused(leadership: Leadership, error: Error): void;
-  /** @param sentAt a reading of {@link WorkerLog.now} before the write was sent. */
-  lateWriteAccepted(leadership: Leadership, sentAt: number): void;
+  /** Sends an event of a term. */
+  tell<Name extends EventName>(event: Name, term: number | null, details: EventDetails[Name]): void;
   /** Returns the present time, as in the events' `at`. */
   now(): number;
   /** Ends the log, so that the process can end. */
@@ -98,11 +93,7 @@ export function logOf(elector: Elector): WorkerLog {
 
   return {
     watch,
-    standsStill: ({ term }) => tell("stands-still", term, {}),
-    sealed: ({ term }) => tell("sealed", term, {}),
-    wrote: ({ term }, entry) => tell("wrote", term, { entry }),
-    writeRefused: ({ term }, { name, message }) => tell("fenced-write-refused", term, { error: name, message }),
-    lateWriteAccepted: ({ term }, sentAt) => tell("late-write-accepted", term, { sentAt }),
+    tell,
     now: () => demoMs(originMs),
     close: () => process.disconnect(),
   };

@@ -8,7 +8,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector, type Leadership } from "@leasehold/core";
 import { openStore } from "@leasehold/test-kit/stores/stores";
-import { entriesOf, type Entry } from "./ledger.ts";
 import { StillPoint } from "./quiescence.ts";
 import { logOf, type Watch } from "./worker-log.ts";
 import { workerSettings } from "./worker-settings.ts";
@@ -37,14 +36,15 @@ async function lead(leadership: Leadership): Promise<void> {
   } catch (error) {
     // The store refuses a leader that was deposed meanwhile. This term is over.
     if (!isRefusal(error)) throw error;
-    log.writeRefused(leadership, error as Error);
+    const { name, message } = error as Error;
+    log.tell("fenced-write-refused", leadership.term, { error: name, message });
   }
 }
 
 async function keepLedger(leadership: Leadership, watch: Watch): Promise<void> {
   const { signal, term } = leadership;
-  // The content of the ledger. Undefined while it is unknown.
-  let entries: readonly Entry[] | undefined;
+  // The content of the ledger: one entry for each unit of work. Undefined while it is unknown.
+  let entries: readonly object[] | undefined;
   let isSealed = ledger.seal === undefined;
   let isLate = false;
   while (isLate || !signal.aborted) {
@@ -53,11 +53,11 @@ async function keepLedger(leadership: Leadership, watch: Watch): Promise<void> {
         // From here on, the store refuses late writes of the previous leader. Only some stores need this seal.
         await ledger.seal?.(leadership);
         isSealed = true;
-        log.sealed(leadership);
+        log.tell("sealed", term, {});
       }
-      entries ??= entriesOf(await ledger.read());
+      entries ??= JSON.parse((await ledger.read()) || "[]") as object[];
       if (stillPoint.isReached(leadership)) {
-        log.standsStill(leadership);
+        log.tell("stands-still", term, {});
         stillPoint.standStill(); // The demo kills or freezes the process here, for any time.
         watch.sample();
       }
@@ -68,11 +68,11 @@ async function keepLedger(leadership: Leadership, watch: Watch): Promise<void> {
       const sentAt = log.now();
       await ledger.write(leadership, JSON.stringify(longer));
       if (isLate) {
-        log.lateWriteAccepted(leadership, sentAt);
+        log.tell("late-write-accepted", term, { sentAt });
         return;
       }
       entries = longer;
-      log.wrote(leadership, longer.length);
+      log.tell("wrote", term, { entry: longer.length });
     } catch (error) {
       if (isRefusal(error)) throw error;
       // The store is busy, or its reply was lost. The ledger must be read again.
