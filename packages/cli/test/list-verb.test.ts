@@ -122,3 +122,14 @@ test("list --watch goes on after an outage of the store, and says so", async () 
   const { stderr, exitCode } = await running;
   expect([stderr, exitCode, list.mock.calls.length]).toEqual(["leasehold: no answer\n", 0, 2]);
 });
+
+test("a stop while list --watch reads is a quiet end", async () => {
+  const running = command.start("list", "--watch");
+  await command.untilLoaded();
+  vi.spyOn(command.store, "list").mockImplementationOnce(() => {
+    command.stop.abort();
+    throw new Error("The list was aborted.");
+  });
+  await command.clock.advance(5_000);
+  expect(await running).toMatchObject({ exitCode: 0, stderr: "" });
+});

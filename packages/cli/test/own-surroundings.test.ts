@@ -7,6 +7,8 @@ const output = (isTerminal: boolean): Output => ({ isTerminal, write: () => {} }
 
 const hangup = vi.hoisted(() => ({ ignoresHangup: (): boolean => false }));
 vi.mock("../src/run/hangup.ts", () => hangup);
+const shell = vi.hoisted(() => ({ shellStatus: (): string | undefined => "10" }));
+vi.mock("../src/run/shell-process.ts", () => shell);
 
 let own: ProcessEnvironment;
 let ownSurroundings: (stderr: Output) => ProcessEnvironment;
@@ -73,4 +75,22 @@ test.each([
 
   await expect(answer).resolves.toBe(expected);
   expect(stripVTControlCharacters(written.join(""))).toMatch(/^Sure\? .*\r?\n$/);
+});
+
+test("the end of an npx that started this process through a shell stops this process", { timeout: 60_000 }, async () => {
+  vi.stubEnv("npm_command", "exec");
+  vi.stubEnv("npm_lifecycle_event", "npx");
+  vi.stubEnv("npm_lifecycle_script", "leasehold run");
+  vi.stubEnv("LEASEHOLD_TERM_ID", undefined);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const kill = vi.spyOn(process, "kill").mockReturnValue(true);
+  const parent = vi.spyOn(shell, "shellStatus");
+  const told = await new Promise<string>((resolve) => {
+    own.watchNpx(resolve);
+    // The system gives the shell to another parent.
+    parent.mockReturnValue("1");
+  });
+  expect(told).toMatch(/^npx has ended/);
+  expect(kill).toHaveBeenCalledExactlyOnceWith(process.pid, "SIGTERM");
+  kill.mockRestore();
 });
