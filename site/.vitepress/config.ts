@@ -22,26 +22,26 @@ const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: "Guides",
     items: [
-      item("Recipes", "/docs/recipes"),
+      item("Recipes", "/recipes"),
       item("Scheduled jobs", "/packages/schedulers/README"),
-      item("Policies of schedules", "/docs/schedules"),
+      item("Policies of schedules", "/schedules"),
       item("Fenced writes by ORM", "/packages/sql/orms"),
       item("Testing your code", "/packages/core/README#testing-your-own-code"),
       item("Serverless functions", "/packages/functions/README"),
-      item("Any language: the command", "/docs/run"),
-      item("Deploying", "/docs/deploying"),
+      item("Any language: the command", "/run"),
+      item("Deploying", "/deploying"),
       item("Going to production", "/production"),
-      item("Operating", "/docs/operating"),
-      item("Fleets and shards", "/docs/fleet"),
+      item("Operating", "/operating"),
+      item("Fleets and shards", "/fleet"),
       {
-        ...item("Infrastructure", "/docs/infrastructure"),
+        ...item("Infrastructure", "/infrastructure"),
         items: [
           item("AWS: ECS, Lambda", "/infra/aws/README"),
           item("Azure", "/infra/azure/README"),
           item("Google Cloud", "/infra/gcp/README"),
         ],
       },
-      item("Metric lines", "/docs/metric-lines"),
+      item("Metric lines", "/metric-lines"),
     ],
   },
   {
@@ -65,16 +65,16 @@ const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: "Reference",
     items: [
-      item("Installing", "/docs/install"),
-      item("Options", "/docs/options"),
+      item("Installing", "/install"),
+      item("Options", "/options"),
       item("Events and members", "/events"),
       item("Error codes", "/errors"),
-      item("Messages and mistakes", "/docs/mistakes"),
-      item("Timing", "/docs/timing"),
-      item("Costs", "/docs/costs"),
+      item("Messages and mistakes", "/mistakes"),
+      item("Timing", "/timing"),
+      item("Costs", "/costs"),
       item("Command line", "/packages/cli/README"),
       item("OpenTelemetry", "/packages/opentelemetry/README"),
-      item("Glossary", "/docs/glossary"),
+      item("Glossary", "/glossary"),
     ],
   },
   {
@@ -84,7 +84,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
   },
   {
     text: "Why trust it",
-    items: [item("Decisions", "/docs/decisions"), item("Benchmark", "/docs/benchmark"), item("FAQ", "/faq")],
+    items: [item("Decisions", "/decisions"), item("Benchmark", "/benchmark"), item("FAQ", "/faq")],
   },
 ];
 
@@ -98,7 +98,7 @@ export default defineConfig({
   // Where it is published below the root of a host, for instance on GitHub.
   base: process.env["SITE_BASE"] ?? "/",
   cleanUrls: true,
-  // The pages are the Markdown files of the repository, at the same paths. Those of the site alone are at the root.
+  // READMEs are at their paths in the repository, and `site/pages` is at the root.
   srcDir: "..",
   srcExclude: [
     "*.md",
@@ -109,7 +109,6 @@ export default defineConfig({
     "site/dist/**",
     "**/dist/**",
     "**/CHANGELOG.md",
-    "docs/seed-systems.md",
     "**/SKILL.md",
   ],
   rewrites: { "site/pages/:page": ":page", "site/reference/:page": "reference/:page" },

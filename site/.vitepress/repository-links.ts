@@ -2,12 +2,10 @@ import { posix } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
 
 const REPOSITORY = "https://github.com/leasehold/leasehold/blob/main";
-/** The files of the repository that are pages of the site. */
-const PAGES = /^(?:docs|packages\/[^/]+|infra\/(?!terrain)[^/]+)\/[^/]+\.md$/;
-/** The pages that only the site has. They are at its root. */
-const SITE_PAGES = /^site\/pages\/(.+)\.md$/;
-/** A page of the repository that the site leaves out, because it is for maintainers. */
-const LEFT_OUT = "docs/seed-systems.md";
+/** The files of the repository that are pages of the site, at the same paths. */
+const PAGES = /^(?:packages\/[^/]+|infra\/(?!terrain)[^/]+)\/[^/]+\.md$/;
+/** The folder of all other pages, which are at the root of the site. */
+const ROOT_PAGES = "site/pages/";
 
 /** Makes relative links to files that are no pages of the site lead to the repository. */
 export function repositoryLinks(md: MarkdownRenderer): void {
@@ -15,7 +13,7 @@ export function repositoryLinks(md: MarkdownRenderer): void {
     const page = (env as { readonly relativePath?: string }).relativePath ?? "";
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {
       const href = token.type === "link_open" ? token.attrGet("href") : null;
-      if (href !== null) token.attrSet("href", targetOf(href, page));
+      if (href !== null) token.attrSet("href", targetOf(href, page.includes("/") ? page : ROOT_PAGES + page));
     }
   });
 }
@@ -37,8 +35,8 @@ export function servedText(text: string, from: string, base: string): string {
 function servedTarget(href: string, from: string, base: string): string {
   const target = targetOf(href, from);
   if (/^(?:[a-z]+:|#)/.test(target)) return target;
-  const { pathname, hash } = new URL(target, `file:///${from}`);
-  return `${base}${pathname.slice(1).replace(/(?:\.md)?$/, ".md")}${hash}`;
+  const { pathname, hash } = new URL(target, "file:///");
+  return `${base}${pathname.slice(1)}.md${hash}`;
 }
 
 /**
@@ -50,7 +48,6 @@ export function targetOf(href: string, from: string): string {
   const [path = "", anchor] = href.split("#");
   const target = posix.join(posix.dirname(from), path);
   const suffix = anchor === undefined ? "" : `#${anchor}`;
-  const page = SITE_PAGES.exec(target)?.[1];
-  if (page !== undefined) return `/${page}${suffix}`;
-  return PAGES.test(target) && target !== LEFT_OUT ? href : `${REPOSITORY}/${target}${suffix}`;
+  if (target.startsWith(ROOT_PAGES)) return `/${target.slice(ROOT_PAGES.length, -".md".length)}${suffix}`;
+  return PAGES.test(target) ? `/${target.slice(0, -".md".length)}${suffix}` : `${REPOSITORY}/${target}${suffix}`;
 }

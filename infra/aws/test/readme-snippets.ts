@@ -1,4 +1,4 @@
-/** The app of the README, and the one of docs/infrastructure.md, compiled. */
+/** The app of the README, and the one of site/pages/infrastructure.md, compiled. */
 /* oxlint-disable import/no-duplicates -- each block of the README brings what it needs */
 import { CandidateImage, CandidateService, ElectionAlarms } from "@leasehold/infra-aws";
 import { LeaderScheduledFunction, ScheduledFunctionAlarms } from "@leasehold/infra-aws";

@@ -17,7 +17,7 @@ export interface RunAlertsProps extends AlertProps {
   readonly of: { readonly runs: ScheduledRuns };
   /**
    * The longest time between two runs without an alert, in whole hours: 1 to 48. Use a schedule's period and one hour more. A rule
-   * looks back no further: for a schedule of more than a day see docs/infrastructure.md.
+   * looks back no further: for a schedule of more than a day see site/pages/infrastructure.md.
    * @default - no such alert
    */
   readonly notRunForHours?: number;

@@ -52,7 +52,7 @@ describe("alerts of an election", () => {
   });
 
   test("use the query that the page on metric lines publishes", async () => {
-    const page = await readFile(new URL("../../../docs/metric-lines.md", import.meta.url), "utf8");
+    const page = await readFile(new URL("../../../site/pages/metric-lines.md", import.meta.url), "utf8");
     const [{ query }] = named(rules, "billing-no-leader")!["criteria"] as [{ query: string }];
     expect(page).toContain(query.replace("billing", "nightly-billing"));
   });

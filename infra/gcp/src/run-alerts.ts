@@ -19,7 +19,7 @@ export interface RunAlertsProps extends AlertProps {
   readonly of: { readonly runs: ScheduledRuns };
   /**
    * The longest time between two runs without an alert, in whole hours: 1 to 25. Use a schedule's period and some time more. A
-   * policy looks back no further: for a longer schedule see docs/infrastructure.md.
+   * policy looks back no further: for a longer schedule see site/pages/infrastructure.md.
    * @default - no such alert
    */
   readonly notRunForHours?: number;

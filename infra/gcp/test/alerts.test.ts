@@ -67,7 +67,7 @@ describe("alerts of an election", () => {
   });
 
   test("use the filter that the page on metric lines publishes", async () => {
-    const page = await readFile(new URL("../../../docs/metric-lines.md", import.meta.url), "utf8");
+    const page = await readFile(new URL("../../../site/pages/metric-lines.md", import.meta.url), "utf8");
     const stack = emptyStack();
     new ElectionAlerts(stack, "Alerts", { worker: workerIn(stack), election: "nightly-billing" });
     const filters = synthesized(stack)

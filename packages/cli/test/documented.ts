@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 
-const DEPLOYING = new URL("../../../docs/deploying.md", import.meta.url);
+const DEPLOYING = new URL("../../../site/pages/deploying.md", import.meta.url);
 
 /**
- * Returns the blocks of docs/deploying.md below a heading, in one language, in their order.
+ * Returns the blocks of site/pages/deploying.md below a heading, in one language, in their order.
  * @throws if there is none.
  */
 export async function documentedBlocks(heading: string, language: string): Promise<readonly string[]> {

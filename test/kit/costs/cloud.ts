@@ -1,7 +1,7 @@
 import { markdownTable } from "../markdown-table.ts";
 import { dollars, sum, type Cost } from "./cost.ts";
 
-/** The resources and the costs of the constructs for one cloud, as in docs/infrastructure.md. */
+/** The resources and the costs of the constructs for one cloud, as in site/pages/infrastructure.md. */
 export interface Cloud {
   /** The folder in `infra`. */
   readonly folder: "aws" | "azure" | "gcp";
@@ -21,13 +21,13 @@ export interface ConstructFacts {
   readonly rights: string;
 }
 
-/** Returns the section of docs/infrastructure.md, without its marks, as the formatter leaves it. */
+/** Returns the section of site/pages/infrastructure.md, without its marks, as the formatter leaves it. */
 export function sectionOf({ folder, region, seen, constructs }: Cloud): string {
   return [
     markdownTable(
       ["construct", "makes", "USD a month", "who may do what"],
       Object.entries(constructs).map(([name, facts]) => [`\`${name}\``, facts.makes, dollars(sum(facts.costs)), facts.rights]),
     ),
-    `List prices of ${region}, ${seen}. [The test](../infra/${folder}/test/costs.test.ts) has the arithmetic.`,
+    `List prices of ${region}, ${seen}. [The test](../../infra/${folder}/test/costs.test.ts) has the arithmetic.`,
   ].join("\n\n");
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { sectionOf, type Cloud } from "./cloud.ts";
 import { amount } from "./cost.ts";
 
-const page = new URL("../../../docs/infrastructure.md", import.meta.url);
+const page = new URL("../../../site/pages/infrastructure.md", import.meta.url);
 
 /**
  * Declares the tests of the costs of a cloud's constructs: the page has the figures that are stated here, and describes every
@@ -27,7 +27,7 @@ export function testCosts(cloud: Cloud, exported: object): void {
       }
     });
 
-    test("stands in docs/infrastructure.md (LEASEHOLD_WRITE_DOCS=1 npm test -- infra/*/test/costs.test.ts --maxWorkers=1)", async () => {
+    test("stands in site/pages/infrastructure.md (LEASEHOLD_WRITE_DOCS=1 npm test -- infra/*/test/costs.test.ts --maxWorkers=1)", async () => {
       const text = await readFile(page, "utf8");
       const written = withSection(text, cloud);
       if (process.env["LEASEHOLD_WRITE_DOCS"] === "1") await writeFile(page, written);
@@ -42,7 +42,7 @@ function withSection(text: string, cloud: Cloud): string {
   const [before, rest] = text.split(begin);
   const [, after] = (rest ?? "").split(end);
   if (before === undefined || after === undefined)
-    throw new Error(`docs/infrastructure.md has no ${begin.trim()} and ${end.trim()}.`);
+    throw new Error(`site/pages/infrastructure.md has no ${begin.trim()} and ${end.trim()}.`);
   return `${before}${begin}\n${sectionOf(cloud)}\n\n${end}${after}`;
 }
 

@@ -30,7 +30,7 @@ export const peers: Section = {
   about: "the same faults for dynamodb-lock-client, etcd3, redlock 4 and 5 and Leasehold, and what each costs",
   meaning:
     "Every process asks its library each 5 ms whether it leads. Two leaders are two processes that run and believe so. With " +
-    "LEASEHOLD_WRITE_DOCS=1 the figures become docs/benchmark.md and its picture.",
+    "LEASEHOLD_WRITE_DOCS=1 the figures become site/pages/benchmark.md and its picture.",
   takesS: 480,
   async measure() {
     const measured = await measureAll();
@@ -39,7 +39,7 @@ export const peers: Section = {
   },
 };
 
-const folder = new URL("../../../docs/", import.meta.url);
+const folder = new URL("../../../site/pages/", import.meta.url);
 export const PAGE: URL = new URL("benchmark.md", folder);
 export const PICTURE: URL = new URL("benchmark.svg", folder);
 export const MEASURED: URL = new URL("peers/measured.json", import.meta.url);

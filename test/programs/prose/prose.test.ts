@@ -38,7 +38,7 @@ test("reads paragraphs, list items and table cells of Markdown, and no code and 
 
 test("counts the words of a page beside code, headings and the targets of links", () => {
   const page =
-    "# A title\n\nIt [polls](docs/timing.md#measured), `retryPeriodMs` apart.\n\n| one | two |\n| --- | --- |\n\n```sh\nnpm ci\n```\n";
+    "# A title\n\nIt [polls](timing.md#measured), `retryPeriodMs` apart.\n\n| one | two |\n| --- | --- |\n\n```sh\nnpm ci\n```\n";
   expect(wordsOf(page)).toBe(6);
 });
 

@@ -10,9 +10,9 @@ import { costsPage } from "./page.ts";
 import { CHOICES, costsAt, OF_A_MEMBER } from "./quorums.ts";
 import { CHARGED_STORES, costsOf, USAGES, WHO, type Who } from "./usage.ts";
 
-const page = new URL("../../../docs/costs.md", import.meta.url);
+const page = new URL("../../../site/pages/costs.md", import.meta.url);
 
-test("docs/costs.md is what is counted and charged (LEASEHOLD_WRITE_DOCS=1 writes it)", async () => {
+test("site/pages/costs.md is what is counted and charged (LEASEHOLD_WRITE_DOCS=1 writes it)", async () => {
   if (process.env["LEASEHOLD_WRITE_DOCS"] === "1") await writeFile(page, costsPage());
   await expect(readFile(page, "utf8")).resolves.toBe(costsPage());
 });

@@ -15,7 +15,7 @@ const TITLES: Readonly<Record<Who, string>> = {
   idleTick: "a tick each minute, found done",
 };
 
-/** The text of docs/costs.md, as the formatter leaves it. */
+/** The text of site/pages/costs.md, as the formatter leaves it. */
 export function costsPage(): string {
   const usages = Object.values(USAGES);
   const priced = usages.filter(({ prices }) => prices !== undefined);
@@ -67,7 +67,7 @@ const AND_ELSE = [
   "- **Kubernetes**: nothing for requests. The load on the API server is a write each 5 s, and each standby's reads and watch.",
   "- **Redis, Valkey**: nothing for requests, but the server that you have, or three for a quorum. A managed service may charge for them.",
   "- **A SQL database that sleeps when idle** (Neon, Aurora Serverless): all hours of the month, because an election keeps it awake. See",
-  "  [its drivers](../packages/sql/drivers.md#serverless-databases).",
+  "  [its drivers](../../packages/sql/drivers.md#serverless-databases).",
   "- **etcd, and servers that vote**: nothing for requests, but the servers: three, to outlive one.",
   "- **The other prices of a cloud**, for alarms, logs and compute, are in [infrastructure.md](infrastructure.md).",
 ].join("\n");

@@ -15,7 +15,7 @@ export const OF_A_MEMBER: Readonly<Record<Who, Requests>> = {
   idleTick: { reads: 3, writes: 0 },
 };
 
-/** Choices of members, the same as in the guide docs/quorum.md. A member without a price for requests costs a server. */
+/** Choices of members, the same as in the guide site/pages/quorum.md. A member without a price for requests costs a server. */
 export const CHOICES: ReadonlyArray<{ readonly title: string; readonly members: readonly ChargedStore[] }> = [
   { title: "DynamoDB in three regions", members: ["dynamodb", "dynamodb", "dynamodb"] },
   { title: "DynamoDB, Firestore, and a PostgreSQL that you have", members: ["dynamodb", "firestore", "postgres"] },

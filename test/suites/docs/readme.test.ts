@@ -15,12 +15,22 @@ const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
   "README.md",
   "packages/core/SKILL.md",
-  ...["recipes", "timing", "options", "quorum", "metric-lines", "infrastructure"].map((name) => `docs/${name}.md`),
   ...["core", "azure-blob", "cli", "conformance", "etcd", "fleet", "functions", "opentelemetry", "quorum", "schedulers"].map(
     (name) => `packages/${name}/README.md`,
   ),
   ...["aws", "azure", "gcp"].map((name) => `infra/${name}/README.md`),
-  ...["start", "concepts", "which-call", "coming-from"].map((name) => `site/pages/${name}.md`),
+  ...[
+    "start",
+    "concepts",
+    "which-call",
+    "recipes",
+    "timing",
+    "options",
+    "quorum",
+    "metric-lines",
+    "infrastructure",
+    "coming-from",
+  ].map((name) => `site/pages/${name}.md`),
 ];
 
 // Snippets of constructs are compiled by other rules, so they are in other folders.
@@ -52,14 +62,14 @@ test("every link of a document to a file of the repository leads to one, and to 
   const dead: string[] = [];
   let links = 0;
   for await (const document of glob(
-    "{*.md,docs/*.md,examples/*.md,site/pages/*.md,{packages,infra,examples,test}/*/*.md,packages/core/src/*.md}",
+    "{*.md,examples/*.md,site/pages/*.md,{packages,infra,examples,test}/*/*.md,packages/core/src/*.md}",
     {
       cwd: fileURLToPath(root),
     },
   )) {
     const text = await readFile(new URL(document, root), "utf8");
     for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
-      const file = target.startsWith("/") ? pageOf(target) : new URL(target, new URL(document, root));
+      const file = new URL(target, new URL(document, root));
       const heading = file.hash.slice(1);
       file.hash = "";
       links += 1;
@@ -73,12 +83,12 @@ test("every link of a document to a file of the repository leads to one, and to 
 });
 
 test("the table of times is what timing() prints", async () => {
-  const [table] = codeBlocks(await readFile(new URL("docs/timing.md", root), "utf8"), "text");
+  const [table] = codeBlocks(await readFile(new URL("site/pages/timing.md", root), "utf8"), "text");
   expect(table?.trimEnd()).toBe(String(timing({ leaseDurationMs: 15_000 })));
 });
 
 test("the page of options has every option of an Elector, and no other", async () => {
-  const page = await readFile(new URL("docs/options.md", root), "utf8");
+  const page = await readFile(new URL("site/pages/options.md", root), "utf8");
   const onThePage = [...page.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
   expect(new Set(onThePage)).toEqual(new Set(optionsOfAnElector()));
 });
@@ -116,13 +126,6 @@ function optionsOfAnElector(): string[] {
     return /There are: (.*)\./.exec((error as Error).message)?.[1]?.split(", ") ?? [];
   }
   return [];
-}
-
-/** Returns the file of a page by its address on the site. */
-function pageOf(address: string): URL {
-  const [path = "", heading = ""] = address.split("#");
-  const own = new URL(`site/pages${path}.md`, root);
-  return new URL(`#${heading}`, existsSync(own) ? own : new URL(`.${path}.md`, root));
 }
 
 /** Returns the headings in the form that GitHub uses for links. */

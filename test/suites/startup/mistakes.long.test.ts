@@ -1,6 +1,6 @@
 /**
  * Shows the messages that a new user gets for a wrong setup. For each store and mistake it lists the message, and the result of
- * `run`. `docs/mistakes.md` has to contain the same: LEASEHOLD_WRITE_DOCS=1 writes its blocks of messages.
+ * `run`. `site/pages/mistakes.md` has to contain the same: LEASEHOLD_WRITE_DOCS=1 writes its blocks of messages.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -23,7 +23,7 @@ import { votingMistakes } from "./voting-mistakes.ts";
 const LEASE_MS = 15_000;
 /** As long as the lease allows, because only two reports of an outage have its message: of its begin, and that it lasts. */
 const ATTEMPT_TIMEOUT_MS = LEASE_MS / 6;
-const PAGE = new URL("../../../docs/mistakes.md", import.meta.url);
+const PAGE = new URL("../../../site/pages/mistakes.md", import.meta.url);
 /** The headings of the parts after the stores. People write the texts of the page, and this test its blocks of messages. */
 const QUORUM = "\n## A quorum\n";
 const VOTING = "\n## Servers that vote\n";

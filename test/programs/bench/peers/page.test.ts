@@ -7,7 +7,7 @@ import { pageOf } from "./page.ts";
 import { pictureOf } from "./picture.ts";
 
 const measured = JSON.parse(await readFile(new URL("measured.json", import.meta.url), "utf8")) as Measured;
-const docs = new URL("../../../../docs/", import.meta.url);
+const docs = new URL("../../../../site/pages/", import.meta.url);
 const report = measured.contenders["leasehold-dynamodb"]!;
 const row = (...samples: ReadonlyArray<number | undefined>): Row => ({
   measure: "",
@@ -16,7 +16,7 @@ const row = (...samples: ReadonlyArray<number | undefined>): Row => ({
   never: "never",
 });
 
-describe("docs/benchmark.md and its picture", () => {
+describe("site/pages/benchmark.md and its picture", () => {
   test("are what the last run has measured, of every library", async () => {
     expect(Object.keys(measured.contenders)).toEqual(CONTENDER_NAMES);
     await expect(readFile(new URL("benchmark.md", docs), "utf8")).resolves.toBe(pageOf(measured));

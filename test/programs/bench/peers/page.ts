@@ -15,7 +15,7 @@ interface Column {
   readonly report: Report;
 }
 
-/** Returns docs/benchmark.md in the form of the formatter. */
+/** Returns site/pages/benchmark.md in the form of the formatter. */
 export function pageOf(measured: Measured): string {
   const columns = CONTENDER_NAMES.flatMap((name): Column[] => {
     const report = measured.contenders[name];
