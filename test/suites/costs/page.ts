@@ -62,13 +62,8 @@ quorum's member there is two units, because it has more than 1 KB.`,
 }
 
 const AND_ELSE = [
-  "- **SQL** (PostgreSQL, MySQL, MariaDB, SQLite): nothing for requests, but the server or the disk that you have. The load is a write",
-  "  each 5 s, and the reads of the table below.",
-  "- **Kubernetes**: nothing for requests. The load on the API server is a write each 5 s, and each standby's reads and watch.",
-  "- **Redis, Valkey**: nothing for requests, but the server that you have, or three for a quorum. A managed service may charge for them.",
-  "- **A SQL database that sleeps when idle** (Neon, Aurora Serverless): all hours of the month, because an election keeps it awake. See",
-  "  [its drivers](../../packages/sql/drivers.md#serverless-databases).",
-  "- **etcd, and servers that vote**: nothing for requests, but the servers: three, to outlive one.",
+  "- **SQL, Redis, Valkey, Kubernetes, etcd and servers that vote** take nothing for requests. A managed service may.",
+  "- **[A SQL database that sleeps when idle](../../packages/sql/drivers.md#serverless-databases)** is awake all hours of the month.",
   "- **The other prices of a cloud**, for alarms, logs and compute, are in [infrastructure.md](infrastructure.md).",
 ].join("\n");
 

@@ -1,6 +1,6 @@
 /**
  * Shows the messages that a new user gets for a wrong setup. For each store and mistake it lists the message, and the result of
- * `run`. `site/pages/mistakes.md` has to contain the same: LEASEHOLD_WRITE_DOCS=1 writes its blocks of messages.
+ * `run`. `site/pages/mistakes*.md` have to contain the same: LEASEHOLD_WRITE_DOCS=1 writes their blocks of messages.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -24,7 +24,10 @@ const LEASE_MS = 15_000;
 /** As long as the lease allows, because only two reports of an outage have its message: of its begin, and that it lasts. */
 const ATTEMPT_TIMEOUT_MS = LEASE_MS / 6;
 const PAGE = new URL("../../../site/pages/mistakes.md", import.meta.url);
-/** The headings of the parts after the stores. People write the texts of the page, and this test its blocks of messages. */
+/** The page that begins with this database, and has the parts after it. */
+const DATABASES_PAGE = new URL("../../../site/pages/mistakes-databases.md", import.meta.url);
+const FIRST_DATABASE = "MySQL";
+/** The headings of the parts after the stores. People write the texts of the pages, and this test their blocks of messages. */
 const QUORUM = "\n## A quorum\n";
 const VOTING = "\n## Servers that vote\n";
 
@@ -42,8 +45,15 @@ test.skipIf(missing)(
       );
       return `\n## ${title}\n\n${textBlock(told)}`;
     });
-    const expected = (await Promise.all(sections)).join("");
-    expectPart(expected, (page) => [page.indexOf(`\n## ${Object.keys(MISTAKES)[0]}\n`), page.indexOf(QUORUM)]);
+    const written = await Promise.all(sections);
+    const titles = Object.keys(MISTAKES);
+    const databases = titles.indexOf(FIRST_DATABASE);
+    const startOf = (page: string, title = ""): number => page.indexOf(`\n## ${title}\n`);
+    expectPart(PAGE, written.slice(0, databases).join(""), (page) => [startOf(page, titles[0]), page.length]);
+    expectPart(DATABASES_PAGE, written.slice(databases).join(""), (page) => [
+      startOf(page, FIRST_DATABASE),
+      page.indexOf(QUORUM),
+    ]);
   },
 );
 
@@ -52,32 +62,32 @@ test(
   { timeout: 600_000, concurrent: true },
   async () => {
     const expected = textBlock(await quorumMistakes(linesOfPage(QUORUM)));
-    expectPart(expected, (page) => [page.indexOf("```text", page.indexOf(QUORUM)), page.indexOf(VOTING)]);
+    expectPart(DATABASES_PAGE, expected, (page) => [page.indexOf("```text", page.indexOf(QUORUM)), page.indexOf(VOTING)]);
   },
 );
 
 test("every mistake of servers that vote is said, by open or in warnings", { timeout: 600_000, concurrent: true }, async () => {
   const expected = textBlock(await votingMistakes(linesOfPage(VOTING)));
-  expectPart(expected, (page) => [page.indexOf("```text", page.indexOf(VOTING)), page.length]);
+  expectPart(DATABASES_PAGE, expected, (page) => [page.indexOf("```text", page.indexOf(VOTING)), page.length]);
 });
 
-/** Compares one part of the page with the expected text, or writes it first if that is requested. */
-function expectPart(expected: string, partOf: (page: string) => readonly [from: number, to: number]): void {
-  const page = readFileSync(PAGE, "utf8");
+/** Compares one part of a page with the expected text, or writes it first if that is requested. */
+function expectPart(file: URL, expected: string, partOf: (page: string) => readonly [from: number, to: number]): void {
+  const page = readFileSync(file, "utf8");
   const [from, to] = partOf(page);
   expect(from).toBeGreaterThan(0);
   const right = page.slice(0, from) + expected + page.slice(to);
-  if (process.env["LEASEHOLD_WRITE_DOCS"] !== undefined) writeFileSync(PAGE, right);
+  if (process.env["LEASEHOLD_WRITE_DOCS"] !== undefined) writeFileSync(file, right);
   else expect(right).toBe(page);
 }
 
 /**
- * Returns the page's lines about each mistake, in a part of it. The tests wait for all these lines, so a slow machine may take
+ * Returns the lines about each mistake, in a part of the page of databases. The tests wait for all these lines, so a slow machine may take
  * its time. While the page is being written, no lines are known yet.
  */
 function linesOfPage(part: string): PageLines {
   if (process.env["LEASEHOLD_WRITE_DOCS"] !== undefined) return () => undefined;
-  const [, text = ""] = readFileSync(PAGE, "utf8").split(part);
+  const [, text = ""] = readFileSync(DATABASES_PAGE, "utf8").split(part);
   return (mistake) => {
     const [, ...lines] = text.slice(text.indexOf(`\n${mistake}: `) + 1).split("\n");
     return lines.slice(
