@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { SERVICES, type ServiceName } from "../bench/peers/services.ts";
 import { endSessions } from "./advisory-lock.ts";
 import { LEASE_MS, leadersAtOnce, type Side } from "./frozen-holder.ts";
+import { leadersByLease } from "./kubernetes-lease.ts";
 import { runsByNodeCron } from "./node-cron.ts";
 import { runsByShedLock } from "./shedlock.ts";
 
@@ -26,6 +27,12 @@ export const BREAKS: Readonly<Record<string, Break>> = {
   redlock: frozen("redis", "redlock-5", "leasehold-redis", () => delay(LEASE_MS)),
   "dynamodb-lock-client": frozen("dynamodb", "dynamodb-lock-client", "leasehold-dynamodb"),
   etcd3: frozen("etcd", "etcd3", "leasehold-etcd"),
+  "client-go": {
+    how: "the holder's process is frozen until its rival leads, by the rules of client-go in virtual time",
+    counts: "leaders at once",
+    missing: nothing,
+    play: leadersByLease,
+  },
   shedlock: ticks(
     "one of two nodes has a clock that is two minutes behind; lockAtLeastFor is one minute, by the database's time",
     runsByShedLock,
@@ -49,5 +56,9 @@ function frozen(service: ServiceName, theirs: Side, ours: Side, meanwhile?: (hos
 }
 
 function ticks(how: string, play: Break["play"]): Break {
-  return { how, counts: "runs of one tick", missing: () => Promise.resolve(undefined), play };
+  return { how, counts: "runs of one tick", missing: nothing, play };
+}
+
+function nothing(): Promise<undefined> {
+  return Promise.resolve(undefined);
 }
