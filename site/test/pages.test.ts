@@ -1,7 +1,7 @@
 import { readFile, readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { LeaseholdError, type LeaseholdErrorCode } from "@leasehold/core";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { doorsOf } from "../../test/programs/api/report.ts";
 import { apiPage } from "../.vitepress/api-pages.ts";
 import { servedText, targetOf } from "../.vitepress/repository-links.ts";
@@ -66,6 +66,15 @@ describe("the pages of the site", () => {
     }
   });
 });
+
+test.each(["sql", "dynamodb", "azure-blob", "firestore", "redis", "object-storage", "kubernetes", "etcd"])(
+  "the page of a store, %s, has the sections that each has, in their order",
+  async (name) => {
+    const wanted = ["Rights", "What is stored", "Limits", "Costs", "At a failover"];
+    const headings = [...(await text(`packages/${name}/README.md`)).matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => heading);
+    expect(headings.filter((heading) => wanted.includes(heading))).toEqual(wanted);
+  },
+);
 
 describe("a link of a page", () => {
   it.each([
