@@ -2,10 +2,10 @@
  * How comments and Markdown are written, as far as a program can judge it: CONTRIBUTING.md, "Plain language", has the rules.
  * `BUDGET` is what is left of what was there before the rules; it may only fall.
  */
-export const BUDGET: Readonly<Record<Fault["rule"], number>> = { begins: 0, long: 2, coined: 0 };
+export const BUDGET: Readonly<Record<Fault["rule"], number>> = { begins: 0, long: 1, coined: 0 };
 
 /** The pages for users may have so many words together, and so may each of them, beside code and headings. They may only fall. */
-export const WORDS = { together: 34_750, page: 2_400 } as const;
+export const WORDS = { together: 30_000, page: 1_400 } as const;
 
 /** One place that breaks a rule. `begins`: by its first word. `long`: more than 25 words. `coined`: a word of our own. */
 export interface Fault {
