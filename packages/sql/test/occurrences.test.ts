@@ -194,8 +194,8 @@ await describeDatabases(ALL, (test, kind) => {
     });
 
     test("until the operator's statement deletes it, which deletes only expired ones", async ({ world }) => {
-      const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
-      expect(readme).toContain(`${DELETE[kind]};`);
+      const page = await readFile(new URL("../occurrences.md", import.meta.url), "utf8");
+      expect(page).toContain(`${DELETE[kind]};`);
 
       const occurrences = occurrencesOf(world);
       for (const election of [TICK, NEXT]) {
