@@ -31,7 +31,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       item("Fences by ORM: Drizzle, Prisma …", "/packages/sql/orms"),
       item("Scheduled jobs, cron", "/packages/schedulers/README"),
       item("Policies of schedules", "/schedules"),
-      item("Migrations", "/recipes"),
+      item("Migrations", "/recipes#migrations-once-per-deployment"),
       item("Serverless functions", "/packages/functions/README"),
       item("Any language: the command", "/packages/cli/README"),
       item("How the command ends a program", "/run"),
