@@ -1,4 +1,4 @@
-import { readFile, readdir } from "node:fs/promises";
+import { glob, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { LeaseholdError, type LeaseholdErrorCode } from "@leasehold/core";
 import { describe, expect, it, test } from "vitest";
@@ -7,7 +7,6 @@ import { apiPage } from "../.vitepress/api-pages.ts";
 import { servedText, targetOf } from "../.vitepress/repository-links.ts";
 
 const root = new URL("../../", import.meta.url);
-const pages = new URL("../pages/", import.meta.url);
 const text = async (path: string): Promise<string> => await readFile(new URL(path, root), "utf8");
 
 /** The first column of every table of a page that stands in code. */
@@ -60,9 +59,11 @@ describe("the pages of the site", () => {
   });
 
   it("have at most 150 lines each", async () => {
-    for (const name of (await readdir(pages)).filter((each) => each.endsWith(".md"))) {
-      const lines = (await text(`site/pages/${name}`)).split("\n").length;
-      expect(lines, name).toBeLessThanOrEqual(150);
+    const found = glob(["site/pages/*.md", "packages/*/*.md"], { cwd: fileURLToPath(root) });
+    const paths = (await Array.fromAsync(found)).filter((each) => !each.endsWith("CHANGELOG.md"));
+    expect(paths.length).toBeGreaterThan(50);
+    for (const path of paths) {
+      expect((await text(path)).trimEnd().split("\n").length, path).toBeLessThanOrEqual(150);
     }
   });
 });

@@ -15,6 +15,7 @@ const snippetFolder = new URL("snippets/", import.meta.url);
 const documents = [
   "README.md",
   "packages/core/SKILL.md",
+  "packages/schedulers/ticks.md",
   ...["core", "azure-blob", "cli", "conformance", "etcd", "fleet", "functions", "opentelemetry", "quorum", "schedulers"].map(
     (name) => `packages/${name}/README.md`,
   ),
