@@ -107,8 +107,12 @@ const WRONG: readonly QuorumCheck[] = [
 const TWO_LISTS = "two lists of members replace the same one";
 const STUCK = "all members answer, and too few count";
 const FEW = ["LAST_BALLOT=6", "LAST_ROSTER_BALLOT=5"];
-/** Two processes with different stores begin a quorum, by rounds of which one may be too few to be chosen. */
-const TWO_BEGIN = ["LAST_ROSTER_BALLOT=5", "LAST_ROSTER=2", "FOUNDING", "REPLACED", "NO_ELECTION", NO_LATE];
+/** Two processes with different stores claim a quorum. They share one store, or two. */
+const CLAIMED = ["LAST_ROSTER=4", "FOUNDING", "NO_ELECTION", NO_LATE];
+const ONE_SHARED = [...CLAIMED, "SHARES_ONE"];
+const TWO_SHARED = [...CLAIMED, "REPLACED"];
+const FIRST_LIST = "a claim becomes the first list";
+const CLAIM_REPLACED = "another claim replaces one";
 /** Two processes begin a quorum while one member forgets. */
 const ONE_FORGETS = ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "NO_ELECTION", NO_LATE, FORGETS];
 const TAKEN_IN = ["another list of members is taken over", "a store is to be taken in", "a store is taken back"];
@@ -124,6 +128,16 @@ const MEMBERS: readonly QuorumCheck[] = [
     name: "members: one store is emptied, and gets late what was sent before",
     macros: ["LAST_BALLOT=3", "LAST_ROSTER_BALLOT=4", "NEW_ELECTION", "WIPES=1"],
     shows: ["a store is emptied", "a write arrives late", "a store is to be taken in"],
+  },
+  {
+    name: "members: two processes claim a quorum, and share one store",
+    macros: [...ONE_SHARED, "LAST_ROSTER_BALLOT=8"],
+    shows: [FIRST_LIST],
+  },
+  {
+    name: "members: two processes claim a quorum, and share two stores",
+    macros: [...TWO_SHARED, "LAST_ROSTER_BALLOT=8"],
+    shows: [FIRST_LIST, CLAIM_REPLACED, ...TAKEN_IN],
   },
 ];
 
@@ -144,9 +158,24 @@ const MEMBERS_LONG: readonly QuorumCheck[] = [
     shows: [...TAKEN_IN, "a write arrives late", "a put without a prepare"],
   },
   {
-    name: "members: a quorum begins, of two processes with different stores",
-    macros: TWO_BEGIN,
-    shows: ["another list of members is taken over"],
+    name: "members: the claims share one store, by more rounds",
+    macros: [...ONE_SHARED, "LAST_ROSTER_BALLOT=11"],
+    shows: [FIRST_LIST],
+  },
+  {
+    name: "members: the claims share two stores, by more rounds",
+    macros: [...TWO_SHARED, "LAST_ROSTER_BALLOT=11"],
+    shows: [FIRST_LIST, CLAIM_REPLACED],
+  },
+  {
+    name: "members: the claims share one store, and a process restarts",
+    macros: [...ONE_SHARED, "LAST_ROSTER_BALLOT=8", "RESTARTS=1"],
+    shows: [FIRST_LIST],
+  },
+  {
+    name: "members: the claims share two stores, and a process restarts",
+    macros: [...TWO_SHARED, "LAST_ROSTER_BALLOT=8", "RESTARTS=1"],
+    shows: [FIRST_LIST, CLAIM_REPLACED],
   },
   {
     name: "members: a quorum begins while one member forgets",
@@ -159,18 +188,24 @@ const MEMBERS_LONG: readonly QuorumCheck[] = [
     violates: TWO_LISTS,
   },
   {
-    name: "a majority begins a quorum",
-    macros: ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "REPLACED", "NO_ELECTION", NO_LATE, "FOUNDED_BY_MAJORITY"],
-    violates: TWO_LISTS,
-  },
-  {
-    name: "a promise of this round counts as one of the round before",
-    macros: [...TWO_BEGIN, "PROMISE_COUNTS"],
+    name: "a claim replaces one of which it shares a minority",
+    macros: [...ONE_SHARED, "LAST_ROSTER_BALLOT=11", "REPLACES_ANY_CLAIM"],
     violates: TWO_LISTS,
   },
 ];
 
 const MEMBERS_WRONG: readonly QuorumCheck[] = [
+  {
+    name: "a quorum begins without a claim",
+    macros: [...ONE_SHARED, "LAST_ROSTER_BALLOT=5", "NO_CLAIM"],
+    violates: TWO_LISTS,
+    tells: true,
+  },
+  {
+    name: "a majority accepts a claim",
+    macros: [...ONE_SHARED, "LAST_ROSTER_BALLOT=6", "CLAIMED_BY_MAJORITY"],
+    violates: TWO_LISTS,
+  },
   { name: "what a new store lacks was never there", macros: [...FEW, "REPLACED", NO_LATE, "EMPTY_COUNTS"], violates: FORK },
   { name: "a newer list of members is ignored", macros: [...FEW, "REPLACED", NO_LATE, "FOLLOWS_NOBODY"], violates: FORK },
   {

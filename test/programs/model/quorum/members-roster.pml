@@ -39,25 +39,58 @@ c_code {
     return set;
   }
 
+  static int isClaim(int record, int write) {
+    return record == ROSTER && write != 0 && now.rosters[write].number == 0;
+  }
+
+  /* How many members have to accept a write, so that it is chosen. */
+  static int neededFor(int record, int write) {
+  #ifdef CLAIMED_BY_MAJORITY
+    return MAJORITY;
+  #else
+    return isClaim(record, write) ? MEMBERS : MAJORITY;
+  #endif
+  }
+
+  /* Other stores may replace a claim if they include a majority of its stores, which remember. */
+  static int mayReplaceClaim(int me, int claim, int remembering) {
+    int i, shared = 0;
+    for (i = 0; i < MEMBERS; i++) if (now.process[me].shown[i] == now.rosters[claim].marker[i]) shared |= 1 << i;
+  #ifdef REPLACES_ANY_CLAIM
+    return shared != 7;
+  #else
+    return shared != 7 && bits(shared & remembering) >= MAJORITY;
+  #endif
+  }
+
+  static int isGivenUp(int me, int record, int write) { return isClaim(record, write) && mayReplaceClaim(me, write, 7); }
+
   static int acceptedNone(int me, int set) {
     int i, none = 0;
     for (i = 0; i < MEMBERS; i++) none += set >> i & 1 && keptAt(me, ROSTER, i)->accepted == 0;
     return none;
   }
 
+  /* The newest roster that a set shows. A claim above it, by ballot, shows that it was not chosen. */
+  static int newestAmong(int me, int set) {
+    int i, newest = 0, top = writeOf(me, ROSTER, topOf(me, ROSTER, set));
+    if (isClaim(ROSTER, top)) return top;
+    for (i = 0; i < MEMBERS; i++) if (set >> i & 1) {
+      int write = keptAt(me, ROSTER, i)->write;
+      if (write != 0 && (newest == 0 || now.rosters[write].number > now.rosters[newest].number)) newest = write;
+    }
+    return newest;
+  }
+
   /* Of a set, the members that the newest reported roster names. */
   static int namedAmong(int me, int set, int isAll, int havePromised) {
     struct Process *p = &now.process[me];
-    int i, counting = 0, newest = 0, top = acceptedOf(me, ROSTER, topOf(me, ROSTER, set));
-    for (i = 0; i < MEMBERS; i++) if (set >> i & 1) {
-      struct Kept *kept = keptAt(me, ROSTER, i);
-      havePromised |= kept->promised;
-      if (kept->write != 0 && (newest == 0 || now.rosters[kept->write].number > now.rosters[newest].number)) newest = kept->write;
-    }
+    int i, counting = 0, newest = newestAmong(me, set), top = acceptedOf(me, ROSTER, topOf(me, ROSTER, set));
+    for (i = 0; i < MEMBERS; i++) if (set >> i & 1) havePromised |= keptAt(me, ROSTER, i)->promised;
     if (newest == 0) return havePromised ? 0 : set;
     for (i = 0; i < MEMBERS; i++) if (set >> i & 1) {
       struct Kept *kept = keptAt(me, ROSTER, i);
-      int hasPromisedIt = kept->promised != 0 && (kept->promised == top || kept->promised == thisBallot);
+      int hasPromisedIt = kept->promised != 0 && kept->promised == top;
   #ifdef EMPTY_CONFIRMS
       counting |= 1 << i;
   #else
@@ -69,13 +102,15 @@ c_code {
 
   /* For the roster itself. A member that has forgotten counts if all answer, and a majority remembers that it has accepted none. */
   static int countingInRoster(int me, int answers, int all, int havePromised) {
-    int counting;
-  #ifdef FOUNDED_BY_MAJORITY
-    if (acceptedNone(me, all) == bits(all)) return all;
-  #endif
-    if (all == 7 && acceptedNone(me, all) == MEMBERS) return all;
+    int i, counting, free = 0;
+    for (i = 0; i < MEMBERS; i++) if (all >> i & 1) {
+      int write = keptAt(me, ROSTER, i)->write;
+      free += write == 0 || isClaim(ROSTER, write) && mayReplaceClaim(me, write, answers);
+    }
+    if (free == MEMBERS) return all;
     counting = namedAmong(me, answers, all == 7, havePromised);
-    if (bits(counting) >= MAJORITY || all != 7 || acceptedNone(me, answers) < MAJORITY) return counting;
+    if (all != 7) return counting;
+    if (bits(counting) >= MAJORITY ? !isClaim(ROSTER, newestAmong(me, counting)) : acceptedNone(me, answers) < MAJORITY) return counting;
   #ifndef FORGOTTEN_FOR_GOOD
     if (namedAmong(me, all, 1, havePromised) == 7) return 7;
   #endif
@@ -129,6 +164,17 @@ c_code {
     int i, changed = MEMBERS;
     struct Roster *next;
     if (now.lastRoster >= LAST_ROSTER) return 0;
+    if (isGivenUp(me, ROSTER, top)) {
+      MET("another claim replaces one")
+      top = 0;
+    }
+    if (isClaim(ROSTER, top)) {
+      next = &now.rosters[now.lastRoster + 1];
+      *next = now.rosters[top];
+      next->number = 1;
+      next->base = top;
+      return 1;
+    }
     if (top == 0) {
       for (i = 0; i < MEMBERS; i++) if (!p->mayFound || p->shown[i] <= NO_MARKER) return 0;
     } else {
@@ -137,10 +183,13 @@ c_code {
     }
     next = &now.rosters[now.lastRoster + 1];
     *next = now.rosters[top];
-    next->number++;
     next->base = top;
+  #ifdef NO_CLAIM
+    next->number++;
+  #endif
     if (top == 0) for (i = 0; i < MEMBERS; i++) next->marker[i] = p->shown[i];
     else {
+      next->number = now.rosters[top].number + 1;
       next->past |= 1 << next->marker[changed];
       next->marker[changed] = p->shown[changed];
       next->later |= 1 << changed;

@@ -8,10 +8,13 @@ c_code {
 
   /* The store that a process uses as a member. */
   static int storeOf(int me, int i) {
-  #ifdef REPLACED
-    if (me == 1 && i == 2) return 3;
-  #endif
+  #ifdef SHARES_ONE
+    return me == 1 && i > 0 ? i + 2 : i;
+  #elif defined(REPLACED)
+    return me == 1 && i == 2 ? 3 : i;
+  #else
     return i;
+  #endif
   }
 
   static struct Kept *keptAt(int me, int record, int i) { return &now.store[storeOf(me, i)].kept[record]; }
@@ -22,13 +25,13 @@ c_code {
 
   static int isIn(int me, int i);
   static void lookAt(int me, int i);
-  /* Only a broken model sets it: this ballot counts as that of the newest reported roster. */
-  static int thisBallot;
-
   static int rememberingOf(int me, int record, int all);
   static int countingOf(int me, int record, int answers, int all, int havePromised);
   static int mayTakeBack(int me, int record, int i, int proposed);
   static int newRoster(int me, int top);
+  static int isClaim(int record, int write);
+  static int neededFor(int record, int write);
+  static int isGivenUp(int me, int record, int write);
   static void take(int me, int roster);
   static int isToHeal(int me);
   static int lacks(int me, int i);
@@ -44,10 +47,15 @@ c_code {
   static int acceptedOf(int me, int record, int i) { return i == MEMBERS ? 0 : keptAt(me, record, i)->accepted; }
   static int writeOf(int me, int record, int i) { return i == MEMBERS ? 0 : keptAt(me, record, i)->write; }
 
+  /* Reports whether the members of a set suffice for a ballot: a proposal on a claim needs all. */
+  static int isEnough(int me, int record, int set) {
+    return bits(set) >= neededFor(record, writeOf(me, record, topOf(me, record, set)));
+  }
+
   static int isChosen(int me, int record, int set) {
     int i, shown = 0, top = acceptedOf(me, record, topOf(me, record, set));
     for (i = 0; i < MEMBERS; i++) if (set >> i & 1) shown += keptAt(me, record, i)->accepted == top;
-    return shown >= MAJORITY;
+    return shown >= neededFor(record, writeOf(me, record, topOf(me, record, set)));
   }
 
   /* A write whose answer was lost may arrive later. The model keeps one of these for each process. */
@@ -113,7 +121,7 @@ c_code {
   }
 
   static int mayWrite(int me, int record, int top, int chosen) {
-    if (!chosen) return 0;
+    if (!chosen && !isGivenUp(me, record, top)) return 0;
     return record == ELECTION ? now.process[me].puts > 0 : newRoster(me, top);
   }
 
@@ -155,11 +163,11 @@ c_code {
     top = topOf(me, record, counting);
     write = writeOf(me, record, top);
     chosen = isChosen(me, record, counting);
-    if (chosen && write != 0) {
+    if (chosen && write != 0 && !isClaim(record, write)) {
       now.told[record] |= 1 << write;
       if (record == ROSTER) take(me, write);
     }
-    if (chosen && write == 0 && record == ROSTER) p->mayFound = 1;
+    if (record == ROSTER && (chosen && write == 0 || isGivenUp(me, record, write))) p->mayFound = 1;
     if (chosen && !mayWrite(me, record, write, chosen)) {
       int toShow = 0;
       for (i = 0; i < MEMBERS; i++) if (record == ROSTER && asked >> i & 1 && lacks(me, i)) toShow = 1;
@@ -178,13 +186,13 @@ c_code {
     first = counting & rememberingOf(me, record, counting);
     others = 0;
     for (i = 0; i < MEMBERS; i++)
-      if (asked & ~first & 1 << i && (write == 0 || mayTakeBack(me, record, i, write))) others |= 1 << i;
+      if (asked & ~first & 1 << i && (write == 0 || isGivenUp(me, record, write) || mayTakeBack(me, record, i, write))) others |= 1 << i;
     missing = (first | others) & ~(first & hearing);
-    promising = countingOf(me, record, counting & ~missing, asked & ~missing, 1);
-    if (bits(promising) >= MAJORITY || first & ~hearing || bits(countingOf(me, record, counting, asked, 1)) < MAJORITY) others = 0;
+    promising = countingOf(me, record, counting & ~missing, asked & ~missing, 1) & first;
+    if (isEnough(me, record, promising) || first & ~hearing || bits(countingOf(me, record, counting, asked, 1)) < MAJORITY) others = 0;
     else {
       missing = others & ~hearing;
-      promising = countingOf(me, record, counting & ~missing, asked & ~missing, 1);
+      promising = countingOf(me, record, counting & ~missing, asked & ~missing, 1) & (first | others);
     }
     for (i = 0; i < MEMBERS; i++) if ((first | others) & 1 << i) {
       struct Kept after = *keptAt(me, record, i);
@@ -197,16 +205,11 @@ c_code {
     }
     for (i = 0; i < MEMBERS; i++) if ((first | others) & hearing & 1 << i) learn(me, record, i, keptAt(me, record, i));
     round->seen = p->known;
-  #ifdef PROMISE_COUNTS
-    thisBallot = ballot;
-    promising = countingOf(me, record, counting & hearing, counting & hearing, 1);
-    thisBallot = 0;
-  #endif
     counting = promising;
-    if (bits(counting) < MAJORITY) { TELL("has no majority"); closeRound(me, record); return; }
+    if (!isEnough(me, record, counting)) { TELL("has no majority"); closeRound(me, record); return; }
     top = topOf(me, record, counting);
     write = writeOf(me, record, top);
-    if (round->pending != 0 && baseOf(record, round->pending) == write) round->proposed = round->pending;
+    if (round->pending != 0 && baseOf(record, round->pending) == (isGivenUp(me, record, write) ? 0 : write)) round->proposed = round->pending;
     else if (mayWrite(me, record, write, chosen)) {
       if (record == ELECTION) {
         p->puts--;
@@ -214,8 +217,8 @@ c_code {
         now.base[round->proposed] = write;
       } else round->proposed = round->pending = ++now.lastRoster;
     }
-    else round->proposed = write;
-    if (round->proposed == 0) { closeRound(me, record); return; }
+    else round->proposed = isGivenUp(me, record, write) ? 0 : write;
+    if (round->proposed == 0 || bits(counting) < neededFor(record, round->proposed)) { closeRound(me, record); return; }
     TELL("proposes %s %d in place of %d", record == ROSTER ? "roster" : "write", round->proposed, write);
     round->isOpen = 1;
     for (i = 0; i < MEMBERS; i++) if (counting >> i & 1) {
@@ -233,13 +236,14 @@ c_code {
   /* A majority has accepted the write, so the caller is told. */
   static void confirm(int me, int record) {
     struct Round *round = &now.process[me].on[record];
-    if (round->isConfirmed || takenBy(me, record) < MAJORITY) return;
+    if (round->isConfirmed || takenBy(me, record) < neededFor(record, round->proposed)) return;
     TELL("has a majority for %s %d", record == ROSTER ? "roster" : "write", round->proposed);
     round->isConfirmed = 1;
-    now.told[record] |= 1 << round->proposed;
+    if (record == ROSTER && now.rosters[round->proposed].number == 1) MET("a claim becomes the first list")
+    if (!isClaim(record, round->proposed)) now.told[record] |= 1 << round->proposed;
     round->leads = record == ELECTION && round->proposed == round->pending;
     round->pending = 0;
-    if (record == ROSTER) take(me, round->proposed);
+    if (record == ROSTER && !isClaim(record, round->proposed)) take(me, round->proposed);
   }
 
   static int isSent(int me, int record, int i) {

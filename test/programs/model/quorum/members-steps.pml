@@ -41,7 +41,7 @@ c_code {
   }
   #endif
 
-  static int mayRestart(int me) { return now.restartsLeft > 0 && me == 1; }
+  static int mayRestart(int me) { return now.restartsLeft > 0 && me == 0; }
 
   static void restart(int me) {
     struct Process *p = &now.process[me];
@@ -176,7 +176,10 @@ c_code {
     now.process[0].puts = PUTS_A;
     now.process[1].puts = PUTS_B;
     now.lastMarker = NO_MARKER;
-  #ifndef FOUNDING
+  #ifdef FOUNDING
+    /* Each store has its marker before any process claims the quorum. */
+    for (i = 0; i < STORES; i++) now.store[i].marker = ++now.lastMarker;
+  #else
     now.rosters[1].number = 1;
     now.lastRoster = 1;
     now.told[ROSTER] = 2;

@@ -9,8 +9,12 @@
 #define MEMBERS 3
 #define MAJORITY 2
 #define PROCESSES 2
-/* The members' stores when the run begins, and one that B may have in place of the last. */
+/* The members' stores when the run begins, and those that B may have in place of the last ones. */
+#ifdef SHARES_ONE
+#define STORES 5
+#else
 #define STORES 4
+#endif
 #define ROSTER 0
 #define ELECTION 1
 #define RECORDS 2
@@ -105,7 +109,7 @@ typedef Process {
   Kept late
 }
 
-/* The list of the members. */
+/* The list of the members. Its number is 0 if it is a claim, with which a quorum begins. */
 typedef Roster {
   byte number;
   byte marker[MEMBERS];
@@ -133,7 +137,7 @@ byte firstMarker; /* of that store, given by a request that may arrive again */
 #endif
 byte restartsLeft;
 
-/* The writes and the rosters that some process was told to be chosen. No process knows this. */
+/* The writes, and the rosters except for claims, that some process was told to be chosen. No process knows this. */
 byte told[RECORDS];
 bool isWrong;
 
