@@ -57,14 +57,7 @@ const BREAK: ShapeOf<messages.Break> = { ...BROKEN, ...ABOUT };
 const TRANSFER: ShapeOf<messages.Transfer> = { ...TRANSFER_ORDER, ...ABOUT, afterBreak: isFlag };
 const READ: ShapeOf<messages.Read> = { election: isText };
 const REQUESTS: Readonly<Record<messages.Request["kind"], Shape>> = {
-  ELECT,
-  LEAD,
-  RELEASE,
-  BREAK,
-  TRANSFER,
-  READ,
-  TELL: {},
-  PING: {},
+  ...{ ELECT, LEAD, RELEASE, BREAK, TRANSFER, READ, TELL: {}, PING: {} },
 };
 
 const VOTE: ShapeOf<messages.Vote> = { granted: isFlag, term: isCount, waitMs: isNumber, ...SIGNED };

@@ -5,7 +5,7 @@ import { readTlsAgain } from "./certificates.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { HttpTransport } from "./http-transport.ts";
 import { resolveOptions, type VotingLeaseStoreOptions } from "./options.ts";
-import { clusterOf, rosterAtStart, type Roster } from "./roster.ts";
+import { rosterAtStart, type Roster } from "./roster.ts";
 import { Server } from "./server.ts";
 import { StateFile } from "./state-file.ts";
 import { WarningLog } from "./warning-log.ts";
@@ -48,8 +48,7 @@ export async function openServer(options: VotingLeaseStoreOptions): Promise<Open
     const onMet = (other: string): void => void (roster.met.includes(other) || keep({ met: [...roster.met, other] }));
     const onBegun = (): void => void (roster.hasBegun || keep({ hasBegun: true }));
     const transport = new HttpTransport({ server: name, servers, secret, listen, ca: tls?.ca, clock, troubles, onMet });
-    const cluster = clusterOf(names);
-    const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport, troubles });
+    const server = new Server({ name, names, clock, disk, isMoved, onBegun, transport, troubles });
     await server.start();
     if (names.length % 2 === 0) {
       const survives = `survive no more losses than ${names.length - 1}: add or remove one.`;

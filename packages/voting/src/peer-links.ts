@@ -1,6 +1,7 @@
 import type { Clock } from "@leasehold/core/provider";
 import type { Envelope, Request, VoterReply } from "./messages.ts";
 import type { Pace } from "./pace.ts";
+import { clusterOf } from "./roster.ts";
 
 /** Carries messages between this server and the others. */
 export interface Transport {
@@ -17,8 +18,6 @@ const WAITS: ReadonlySet<Request["kind"]> = new Set(["ELECT", "RELEASE", "BREAK"
 export interface PeerLinksOptions {
   readonly name: string;
   readonly others: readonly string[];
-  /** A hash of the names of all servers; see `clusterOf`. */
-  readonly cluster: string;
   readonly clock: Clock;
   readonly transport: Transport;
   readonly pace: Pace;
@@ -37,6 +36,7 @@ export class PeerLinks {
   /** The highest write counter heard from each other server. */
   readonly seen: Map<string, number> = new Map();
   readonly #options: PeerLinksOptions;
+  readonly #cluster: string;
   /** The latest known start of each other server, and how often that start has changed. */
   readonly #starts = new Map<string, string>();
   readonly #restarts = new Map<string, number>();
@@ -45,6 +45,7 @@ export class PeerLinks {
 
   constructor(options: PeerLinksOptions) {
     this.#options = options;
+    this.#cluster = clusterOf([options.name, ...options.others]);
     this.start = options.clock.randomUuid();
   }
 
@@ -65,12 +66,12 @@ export class PeerLinks {
 
   /** Resolves with undefined if the receiver was started again, before the request arrived or while it was under way. */
   async send(to: string, content: Request, timeoutMs: number): Promise<VoterReply | undefined> {
-    const { name, cluster, clock, transport, pace } = this.#options;
+    const { name, clock, transport, pace } = this.#options;
     const toStart = this.#starts.get(to);
     const restarts = this.#restarts.get(to);
     const sentMs = clock.monotonicMs();
     const answer = await transport.send(this.envelope(to, toStart, content), timeoutMs);
-    if (answer.cluster !== cluster || answer.from !== to || answer.to !== name) {
+    if (answer.cluster !== this.#cluster || answer.from !== to || answer.to !== name) {
       throw new Error(`The answer is not ${to}'s to ${name}.`);
     }
     if (answer.toStart !== this.start) throw new Error("The answer is to an earlier start.");
@@ -85,15 +86,15 @@ export class PeerLinks {
   }
 
   envelope<Content>(to: string, toStart: string | undefined, content: Content): Envelope<Content> {
-    const { name, cluster, written } = this.#options;
+    const { name, written } = this.#options;
     const seen = this.seen.get(to) ?? 0;
-    return { cluster, from: name, to, start: this.start, toStart, writes: written(), seen, content };
+    return { cluster: this.#cluster, from: name, to, start: this.start, toStart, writes: written(), seen, content };
   }
 
   /** Reports whether a message is from another server with the same list to this one. */
   isToThisServer({ cluster, from, to }: Envelope<Request>): boolean {
     const { name, others } = this.#options;
-    return cluster === this.#options.cluster && to === name && others.includes(from);
+    return cluster === this.#cluster && to === name && others.includes(from);
   }
 
   /** A request that names no start of the receiver may be older than this start. Its sender only learns the present start. */

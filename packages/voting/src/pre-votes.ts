@@ -1,9 +1,8 @@
 import type { Elect } from "./messages.ts";
+import { LONGEST_CLAIM_MS } from "./startup-recovery.ts";
 
 /** With more pre-votes than this, the expired ones are removed. */
 const MOST_ELECTIONS = 1_000;
-/** The longest hold, and the longest time for which a pre-vote counts. No claim counts votes for longer. */
-const LONGEST_PRE_VOTE_MS = 10_000;
 
 interface Trial {
   readonly elect: Elect;
@@ -52,7 +51,7 @@ export class PreVotes {
     held?.trials.push({ elect, from });
     if (held) return held;
     const isOldLeader = hasLed && !hasFailed && heard.term >= knownTerm;
-    const untilMs = nowMs + (isOldLeader ? 0 : Math.min(holdMs, LONGEST_PRE_VOTE_MS));
+    const untilMs = nowMs + (isOldLeader ? 0 : Math.min(holdMs, LONGEST_CLAIM_MS));
     const choice = { untilMs, trials: [{ elect, from }], isMade: false };
     this.#choices.set(election, choice);
     return choice;
@@ -74,7 +73,7 @@ export class PreVotes {
 
   /** Records that the voter has voted for a claim, or granted its trial. It grants no other trial for the claim's `claimMs`. */
   voted({ election, termId, claimMs }: Elect, from: string, nowMs: number): void {
-    const untilMs = nowMs + Math.min(claimMs, LONGEST_PRE_VOTE_MS);
+    const untilMs = nowMs + Math.min(claimMs, LONGEST_CLAIM_MS);
     this.#preVotes.delete(election);
     this.#preVotes.set(election, { from, termId, untilMs });
     if (this.#preVotes.size <= MOST_ELECTIONS) return;

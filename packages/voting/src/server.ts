@@ -36,8 +36,6 @@ export interface ServerOptions {
   readonly name: string;
   /** The names of all servers, in any order. */
   readonly names: readonly string[];
-  /** A hash of the names of all servers; see `clusterOf`. */
-  readonly cluster: string;
   readonly clock: Clock;
   readonly disk: Disk;
   readonly transport: Transport;
@@ -71,7 +69,7 @@ export class Server {
   #mayTakePart = false;
 
   constructor(options: ServerOptions) {
-    const { name, names, clock, cluster, transport, disk } = options;
+    const { name, names, clock, transport, disk } = options;
     this.#options = options;
     this.name = name;
     this.others = names.filter((other) => other !== name);
@@ -83,7 +81,7 @@ export class Server {
     this.#preVotes = new PreVotes();
     this.#peers = new Peers(clock);
     this.#links = new PeerLinks({
-      ...{ name, others: this.others, cluster, clock, transport, pace: this.pace },
+      ...{ name, others: this.others, clock, transport, pace: this.pace },
       written: () => this.#writer.written,
       onRemembered: (writes) => this.#checkFile(writes),
     });

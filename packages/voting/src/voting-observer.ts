@@ -58,6 +58,11 @@ export interface VotingObserverOptions {
 export class VotingObserver extends AdministeredStore implements LeaseStore {
   readonly capabilities: LeaseStoreCapabilities = { ...CAPABILITIES, watch: "poll" };
   readonly warnings: StoreWarnings;
+  /** Each of these rejects with an {@link UnsupportedError}: only a server is a candidate. */
+  readonly acquire: () => Promise<never> = notHere;
+  readonly renew: () => Promise<never> = notHere;
+  readonly publish: () => Promise<never> = notHere;
+  readonly release: () => Promise<never> = notHere;
   readonly #client: ObserverClient;
   readonly #http: HttpClient;
 
@@ -102,26 +107,6 @@ export class VotingObserver extends AdministeredStore implements LeaseStore {
 
   nextLookMs(_election: string, retryPeriodMs: number): number {
     return retryPeriodMs;
-  }
-
-  /** @throws {UnsupportedError} always: only a server is a candidate. */
-  acquire(): Promise<never> {
-    return notHere();
-  }
-
-  /** @throws {UnsupportedError} always. */
-  renew(): Promise<never> {
-    return notHere();
-  }
-
-  /** @throws {UnsupportedError} always. */
-  publish(): Promise<never> {
-    return notHere();
-  }
-
-  /** @throws {UnsupportedError} always. */
-  release(): Promise<never> {
-    return notHere();
   }
 
   /** Closes its connections. */

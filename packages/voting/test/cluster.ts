@@ -60,7 +60,7 @@ export class Cluster {
       },
       close: () => Promise.resolve(void this.#receivers.delete(name)),
     };
-    const server = new Server({ name, names, cluster: "tested", clock, disk, transport, ...this.others(name) });
+    const server = new Server({ name, names, clock, disk, transport, ...this.others(name) });
     this.servers.set(name, server);
     void server.start();
     return server;

@@ -65,7 +65,7 @@ export class Door {
     let text = textOf(KEPT);
     const disk = { read: () => Promise.resolve(text), write: (next: string) => Promise.resolve(void (text = next)) };
     const cluster = clusterOf(names);
-    const server = new Server({ name, names, cluster, clock, disk, transport: transportOf(name) });
+    const server = new Server({ name, names, clock, disk, transport: transportOf(name) });
     onTestFinished(() => server.close());
     await server.start();
     await vi.waitFor(() => {

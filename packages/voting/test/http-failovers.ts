@@ -7,7 +7,6 @@ import { startTcpFaultProxy, type TcpFaultProxy } from "@leasehold/test-kit/faul
 import { violationIn, type Broken } from "@leasehold/test-kit/simulated/random-run";
 import type { Disk } from "../src/state-writer.ts";
 import { HttpTransport } from "../src/http-transport.ts";
-import { clusterOf } from "../src/roster.ts";
 import { Server } from "../src/server.ts";
 import { StateFile } from "../src/state-file.ts";
 import { WarningLog } from "../src/warning-log.ts";
@@ -139,7 +138,7 @@ class HttpWorld implements FailoverWorld {
       troubles: new WarningLog(clock, name),
       onMet: () => undefined,
     });
-    const server = new Server({ name, names, cluster: clusterOf(names), clock, disk, transport });
+    const server = new Server({ name, names, clock, disk, transport });
     const process = { clock, server, disk, transport };
     this.#processes.set(name, process);
     server.start().catch((cause: unknown) => (this.#failure ??= { cause }));

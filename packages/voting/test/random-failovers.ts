@@ -1,7 +1,6 @@
 import { ProcessClock, SeededRandom } from "@leasehold/core/testing";
 import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
 import { violationIn, type RandomRun } from "@leasehold/test-kit/simulated/random-run";
-import { clusterOf } from "../src/roster.ts";
 import { Server, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
 import { drawFailover, Failover, JITTER, type FailoverPlan, type FailoverWorld, type Started } from "./failover.ts";
 
@@ -67,7 +66,7 @@ class VirtualWorld implements FailoverWorld {
   start(name: string, names: readonly string[]): Started {
     const clock = new ProcessClock(this.#time);
     const server = new Server({
-      ...{ name, names, cluster: clusterOf(names), clock },
+      ...{ name, names, clock },
       disk: { read: () => Promise.resolve(this.#disks.get(name)), write: (text) => this.#sync(name, clock, text) },
       transport: {
         send: (message, timeoutMs) => this.#carry(name, clock, message, timeoutMs),

@@ -4,6 +4,7 @@ import { expect, test, vi } from "vitest";
 import { StoreError } from "@leasehold/core";
 import { type StoreMember, type Lease, sleep } from "@leasehold/core/provider";
 import { Server, VotingLeaseStore, type VoterReply, type Disk, type Envelope, type Request } from "../src/simulation.ts";
+import { clusterOf } from "../src/roster.ts";
 import { decodeStoredState } from "../src/voter-state-codec.ts";
 import type { Elect, Vote } from "../src/messages.ts";
 import { Cluster, shifted } from "./cluster.ts";
@@ -521,10 +522,10 @@ test("a server that has lost its file goes on above the highest write counter th
     listen: (receiver: typeof receive) => Promise.resolve(void (receive = receiver)),
     close: () => Promise.resolve(),
   };
-  const server = new Server({ name: "a", names: ["a", "b"], cluster: "tested", clock, disk, transport });
+  const server = new Server({ name: "a", names: ["a", "b"], clock, disk, transport });
   await server.start();
   const { start: toStart } = await asked.promise;
-  const header = { cluster: "tested", from: "b", to: "a", start: "b1", toStart, writes: 1 };
+  const header = { cluster: clusterOf(["a", "b"]), from: "b", to: "a", start: "b1", toStart, writes: 1 };
   await receive({ ...header, seen: 7, content: { kind: "TELL" } });
   const before = { forgot: false, isFresh: false, floor: 5, clockFloor: 5, terms: {}, longestLeaseMs: 0 };
   answered.resolve({ ...header, seen: 3, content: { kind: "TELL", ...before } });

@@ -1,6 +1,6 @@
 import { ProcessClock, type SeededRandom } from "@leasehold/core/testing";
 import type { TrueTime } from "@leasehold/test-kit/clocks/true-time";
-import { clusterOf, rosterAtStart, type Roster } from "../src/roster.ts";
+import { rosterAtStart, type Roster } from "../src/roster.ts";
 import {
   Server,
   VotingLeaseStore,
@@ -172,9 +172,8 @@ export class VotersWorld {
     };
     this.#receivers.delete(name);
     const disk = this.#open(name, clock);
-    const cluster = clusterOf(names);
     const onBegun = (): void => this.#keeps(name, clock, () => ({ hasBegun: true }));
-    const server = new Server({ name, names, cluster, clock, disk, isMoved, onBegun, transport });
+    const server = new Server({ name, names, clock, disk, isMoved, onBegun, transport });
     this.#hosts.set(name, { name, clock, rate, server, store: new VotingLeaseStore(server) });
     note(name, `starts, of ${names.join("")}`);
     void server.start();

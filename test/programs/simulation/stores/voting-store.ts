@@ -239,7 +239,7 @@ export class SimulatedVoting implements SimulatedStore {
       },
       close: () => Promise.resolve(),
     };
-    const server = new Server({ name, names: this.#names, cluster: "simulated", clock, disk, transport });
+    const server = new Server({ name, names: this.#names, clock, disk, transport });
     host.server = server;
     void server.start();
     return new WatchedStore(server, (lease, elapsedMs) => this.#won(lease, elapsedMs));
