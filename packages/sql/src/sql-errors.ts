@@ -98,7 +98,7 @@ export function storeClosed(): ConfigurationError {
 }
 
 /** Matches the messages of drivers about a call on a pool or a handle that was closed. */
-const CLOSED = /pool after calling end|pool is closed|PGlite is clos|database (connection )?is not open/i;
+const CLOSED = /pool after calling end|pool is closed|PGlite is clos|CONNECTION_ENDED|database (connection )?is not open/i;
 
 const HANDLE_CLOSED =
   ": The handle that this SqlLeaseStore was given is closed. Close it after the store; to go on, make another store on an open one.";

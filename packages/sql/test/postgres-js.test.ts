@@ -78,3 +78,13 @@ test("a sql with fetch_types: false is refused at construction, because reserve(
   expect(() => poolOrUrl(played({}, { fetch_types: false }).sql)).toThrow(/has the option fetch_types: false/);
   expect(() => poolOrUrl(played({}, { fetch_types: true }).sql)).not.toThrow();
 });
+
+test("a sql that has ended rejects each call, although reserve() never answers", async () => {
+  const { sql, events } = played({ "SELECT 1": Object.assign(new Error("write CONNECTION_ENDED db:5432")) });
+  const pool = poolOrUrl(Object.assign(sql, { reserve: () => new Promise(() => undefined) }));
+  if (typeof pool === "string") return expect.fail("not a URL");
+  await expect(pool.connect()).rejects.toThrow("CONNECTION_ENDED");
+  await expect(pool.connect()).rejects.toThrow("CONNECTION_ENDED");
+  // The second call is rejected at once.
+  expect(events).toEqual(["SELECT 1"]);
+});

@@ -1,5 +1,7 @@
 import { ConfigurationError } from "@leasehold/core";
+import { sleep, systemClock } from "@leasehold/core/provider";
 import type { Row } from "../schema.ts";
+import { isOfClosedHandle } from "../sql-errors.ts";
 import { ClientEvents } from "./client-events.ts";
 import type {
   Listening,
@@ -69,9 +71,14 @@ export function postgresJsClient(sql: Sql): PostgresClient {
   return { query: async (statement) => await answerOf(send(sql, statement)) };
 }
 
+/** The time after which a connection that has not come makes the pool check itself. */
+const CHECK_AFTER_MS = 500;
+
 /** A pool of postgres.js. */
 export class PostgresJsPool implements PostgresPool {
   readonly #sql: PoolSql;
+  /** The driver's error once the user has ended the pool. */
+  #ended: unknown;
 
   /** @throws {ConfigurationError} for an option with which the driver never gives a connection. */
   constructor(sql: PoolSql) {
@@ -82,8 +89,35 @@ export class PostgresJsPool implements PostgresPool {
     this.#sql = sql;
   }
 
+  /**
+   * Reserves a connection. `reserve()` never answers once the pool has ended. It never answers either if the connection that it waits
+   * for breaks: https://github.com/porsager/postgres/issues/1195. A query does answer in both cases. So one is sent if no connection
+   * comes for {@link CHECK_AFTER_MS}. If it succeeds first, `reserve()` is called again.
+   */
   async connect(): Promise<PostgresPoolClient> {
-    return new Reserved(await this.#sql.reserve());
+    const over = new AbortController();
+    try {
+      for (;;) {
+        if (this.#ended !== undefined) throw this.#ended;
+        const reserving = this.#sql.reserve();
+        const reserved = await Promise.race([reserving, this.#check(over.signal)]);
+        if (reserved) return new Reserved(reserved);
+        reserving.then((late) => late.release()).catch(() => undefined);
+      }
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** Resolves once a query has succeeded. @throws the driver's error. */
+  async #check(signal: AbortSignal): Promise<void> {
+    await sleep(systemClock, CHECK_AFTER_MS, signal);
+    try {
+      await send(this.#sql, { text: "SELECT 1" });
+    } catch (error) {
+      if (isOfClosedHandle(error)) this.#ended = error;
+      throw error;
+    }
   }
 
   async listen(channel: string, { notified, resumed }: Listening): Promise<() => Promise<unknown>> {

@@ -75,6 +75,31 @@ await describeDatabases(["postgres"], (test) => {
     await expect(world.store().read(world.election)).resolves.toMatchObject({ term: 1 });
   });
 
+  test("a call on a sql of postgres.js that has ended says so", async ({ world }) => {
+    const sql = postgres(world.place, { onnotice: () => undefined });
+    const store = world.store(sql);
+    const lease = await world.win(store);
+    await sql.end();
+    for (const call of [() => store.read(world.election), () => store.renew(lease, LIMITS)])
+      await expect(call()).rejects.toMatchObject({
+        code: "STORE_REJECTED",
+        mayHaveBeenApplied: false,
+        message: expect.stringMatching(/ The handle .* is closed\./),
+      });
+  });
+
+  test("a call that waits for a connection of postgres.js which the server ends gets another one", async ({ world }) => {
+    const sql = postgres(world.place, { max: 1, onnotice: () => undefined });
+    world.onEnd(() => sql.end({ timeout: 0 }));
+    const store = world.store(sql);
+    await world.win(store);
+    const reserved = await sql.reserve();
+    const [{ pid } = {}] = await reserved`SELECT pg_backend_pid() AS pid`;
+    const reading = store.read(world.election, { timeoutMs: 60_000 });
+    await world.run("SELECT pg_terminate_backend(?)", [pid]);
+    await expect(reading).resolves.toMatchObject({ term: 1 });
+  });
+
   test("fence() in a transaction of postgres.js refuses a frozen leader, even if the error is swallowed", async ({ world }) => {
     await world.run(CREATE);
     const sql = (await handleOf(world, POSTGRES_JS)) as postgres.Sql;

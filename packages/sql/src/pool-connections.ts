@@ -1,0 +1,114 @@
+import { checkKeys } from "./layout.ts";
+import { PoolTrust, trustOf } from "./pool-trust.ts";
+import type { Connections } from "./requests.ts";
+import type { Row } from "./schema.ts";
+import { storeClosed } from "./sql-errors.ts";
+import type { Tables } from "./tables.ts";
+
+/** The parts of a database that its connections need. */
+interface Dialect<Pool> {
+  readonly name: "mysql" | "postgres";
+  /** The event by which a pool of its driver announces a connection. */
+  readonly newConnection: string;
+  /** Opens the store's own pool, and has `trust` listen to it. */
+  readonly open: (url: string, trust: PoolTrust) => Promise<Pool>;
+}
+
+/**
+ * The longest time in which the store's own pool makes a connection. While the pool makes all of its connections, no call has
+ * one.
+ */
+export const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Connections to the user's database, from the user's pool or, for a URL, from the store's own pool. */
+export abstract class PoolConnections<Pool, Connection extends object> implements Connections<Connection> {
+  readonly tables: Tables;
+  /** The user's pool, or the URL. */
+  protected readonly given: Pool | string;
+  protected readonly trust: PoolTrust;
+  readonly #dialect: Dialect<Pool>;
+  #own: Promise<Pool> | undefined;
+  #closed: Promise<void> | undefined;
+  /** True once {@link checkKeys} has found the keys of the tables. */
+  hasKeys = false;
+
+  /** @param handle the user's handle, if there is one: all stores on it share what is known of its connections. */
+  constructor(given: Pool | string, handle: unknown, tables: Tables, dialect: Dialect<Pool>) {
+    this.given = given;
+    this.tables = tables;
+    this.trust = typeof given === "string" ? new PoolTrust() : trustOf(handle as object, dialect.newConnection);
+    this.#dialect = dialect;
+  }
+
+  /** True for the store's own pool. */
+  get isOwn(): boolean {
+    return typeof this.given === "string";
+  }
+
+  async get(): Promise<Connection> {
+    this.checkOpen();
+    const pool = await this.#pool();
+    this.checkOpen();
+    return await this.trust.get(
+      () => this.take(pool),
+      (connection) => this.keyOf(connection),
+      (connection) => this.discard(connection),
+    );
+  }
+
+  instant(): number {
+    return this.trust.instant();
+  }
+
+  doubt(instant: number): void {
+    this.trust.doubt(instant);
+  }
+
+  /** Closes the pool if it is the store's own. From then on `get` rejects. */
+  async close(): Promise<void> {
+    this.#closed ??= this.#end();
+    await this.#closed;
+  }
+
+  /** @throws {ConfigurationError} after `close`. */
+  checkOpen(): void {
+    if (this.#closed) throw storeClosed();
+  }
+
+  /**
+   * Checks the keys of the tables.
+   * @throws {StoreError} The message names a table without its key.
+   */
+  async checkKeys(connection: Connection): Promise<void> {
+    checkKeys(this.#dialect.name, this.tables, await this.indexes(connection));
+    this.hasKeys = true;
+  }
+
+  abstract release(connection: Connection): void;
+  abstract discard(connection: Connection): void;
+  abstract cancel(connection: Connection, by: Connection): Promise<void>;
+  abstract blockersOf(connection: Connection, by: Connection): Promise<string | undefined>;
+
+  protected get isClosed(): boolean {
+    return this.#closed !== undefined;
+  }
+
+  protected abstract take(pool: Pool): Promise<Connection>;
+  /** Returns the driver's own object for the connection, which is the same at each use. */
+  protected abstract keyOf(connection: Connection): object;
+  /** Ends the store's own pool. */
+  protected abstract end(own: Pool): Promise<void>;
+  /** Returns the unique indexes of the tables, in the form that `checkKeys` takes. */
+  protected abstract indexes(connection: Connection): Promise<readonly Row[]>;
+
+  async #end(): Promise<void> {
+    const own = await this.#own?.catch(() => undefined);
+    if (own !== undefined) await this.end(own);
+  }
+
+  async #pool(): Promise<Pool> {
+    if (typeof this.given !== "string") return this.given;
+    this.#own ??= this.#dialect.open(this.given, this.trust);
+    return await this.#own;
+  }
+}
