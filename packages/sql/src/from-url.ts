@@ -5,14 +5,18 @@ import { SqlLeaseStore } from "./sql-lease-store.ts";
 import { networkFileWarning } from "./sqlite/network-file-system.ts";
 import { LEASE_FILE_SUFFIX } from "./sqlite/sqlite-files.ts";
 
-/** A PostgreSQL server, by a URL as `pg` takes it. */
-const postgres: StoreScheme = {
-  parameters: undefined,
-  packages: () => ["pg"],
-  check: checkHost,
-  open: async (url) => await Promise.resolve(new SqlLeaseStore({ postgres: withoutTable(url), ...tableOf(url) })),
-  creation,
-};
+/** A server, by a URL as the driver takes it. */
+function server(driver: string, open: (url: string) => { postgres: string } | { mysql: string }): StoreScheme {
+  return {
+    parameters: undefined,
+    packages: () => [driver],
+    check: checkHost,
+    open: async (url) => await Promise.resolve(new SqlLeaseStore({ ...open(withoutTable(url)), ...tableOf(url) })),
+    creation,
+  };
+}
+
+const postgres = server("pg", (url) => ({ postgres: url }));
 
 /**
  * Opens a {@link SqlLeaseStore} by a URL such as `sqlite:///var/lib/app/app.db`, `postgres://host/db` or `mysql://host/db`. The
@@ -38,14 +42,7 @@ export const fromUrl: StoreSchemes = {
   },
   postgres,
   postgresql: postgres,
-  // A MySQL or MariaDB server, by a URL as `mysql2` takes it.
-  mysql: {
-    parameters: undefined,
-    packages: () => ["mysql2"],
-    check: checkHost,
-    open: async (url) => await Promise.resolve(new SqlLeaseStore({ mysql: withoutTable(url), ...tableOf(url) })),
-    creation,
-  },
+  mysql: server("mysql2", (url) => ({ mysql: url })),
 };
 
 /** Returns the option `table`, if the URL has it as a parameter. */

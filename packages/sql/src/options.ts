@@ -118,6 +118,13 @@ export function databaseOf(options: SqlLeaseStoreOptions): (typeof DATABASES)[nu
   );
 }
 
+/** Returns a sentence if an object that is no handle is an ORM or a query builder, which has one. Otherwise returns an empty text. */
+export function objectionToOrm(given: unknown): string {
+  const { transaction, $transaction, exec } = (given ?? {}) as Readonly<Record<string, unknown>>;
+  const transacts = [transaction, $transaction].some((one) => typeof one === "function") && typeof exec !== "function";
+  return transacts ? "This is an ORM or a query builder: give the store the pool below it, or a URL." : "";
+}
+
 /**
  * Checks that the drivers will read a URL as its author meant it.
  * @throws {ConfigurationError} The message shows no part of the URL, because that may hold a password.

@@ -1,18 +1,7 @@
-import { checkKeys } from "./layout.ts";
 import { PoolTrust, trustOf } from "./pool-trust.ts";
 import type { Connections } from "./requests.ts";
-import type { Row } from "./schema.ts";
 import { storeClosed } from "./sql-errors.ts";
 import type { Tables } from "./tables.ts";
-
-/** The parts of a database that its connections need. */
-interface Dialect<Pool> {
-  readonly name: "mysql" | "postgres";
-  /** The event by which a pool of its driver announces a connection. */
-  readonly newConnection: string;
-  /** Opens the store's own pool, and has `trust` listen to it. */
-  readonly open: (url: string, trust: PoolTrust) => Promise<Pool>;
-}
 
 /**
  * The longest time in which the store's own pool makes a connection. While the pool makes all of its connections, no call has
@@ -26,18 +15,28 @@ export abstract class PoolConnections<Pool, Connection extends object> implement
   /** The user's pool, or the URL. */
   protected readonly given: Pool | string;
   protected readonly trust: PoolTrust;
-  readonly #dialect: Dialect<Pool>;
+  readonly #open: (url: string, trust: PoolTrust) => Promise<Pool>;
   #own: Promise<Pool> | undefined;
   #closed: Promise<void> | undefined;
   /** True once {@link checkKeys} has found the keys of the tables. */
   hasKeys = false;
 
-  /** @param handle the user's handle, if there is one: all stores on it share what is known of its connections. */
-  constructor(given: Pool | string, handle: unknown, tables: Tables, dialect: Dialect<Pool>) {
+  /**
+   * @param handle the user's handle. All stores on it share what is known of its connections.
+   * @param newConnection the event by which its pool announces a connection.
+   * @param open opens the store's own pool, to which the trust has to listen.
+   */
+  constructor(
+    given: Pool | string,
+    handle: unknown,
+    tables: Tables,
+    newConnection: string,
+    open: (url: string, trust: PoolTrust) => Promise<Pool>,
+  ) {
     this.given = given;
     this.tables = tables;
-    this.trust = typeof given === "string" ? new PoolTrust() : trustOf(handle as object, dialect.newConnection);
-    this.#dialect = dialect;
+    this.trust = typeof given === "string" ? new PoolTrust() : trustOf(handle as object, newConnection);
+    this.#open = open;
   }
 
   /** True for the store's own pool. */
@@ -80,7 +79,7 @@ export abstract class PoolConnections<Pool, Connection extends object> implement
    * @throws {StoreError} The message names a table without its key.
    */
   async checkKeys(connection: Connection): Promise<void> {
-    checkKeys(this.#dialect.name, this.tables, await this.indexes(connection));
+    await this.checkIndexes(connection);
     this.hasKeys = true;
   }
 
@@ -98,8 +97,7 @@ export abstract class PoolConnections<Pool, Connection extends object> implement
   protected abstract keyOf(connection: Connection): object;
   /** Ends the store's own pool. */
   protected abstract end(own: Pool): Promise<void>;
-  /** Returns the unique indexes of the tables, in the form that `checkKeys` takes. */
-  protected abstract indexes(connection: Connection): Promise<readonly Row[]>;
+  protected abstract checkIndexes(connection: Connection): Promise<void>;
 
   async #end(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
@@ -108,7 +106,7 @@ export abstract class PoolConnections<Pool, Connection extends object> implement
 
   async #pool(): Promise<Pool> {
     if (typeof this.given !== "string") return this.given;
-    this.#own ??= this.#dialect.open(this.given, this.trust);
+    this.#own ??= this.#open(this.given, this.trust);
     return await this.#own;
   }
 }

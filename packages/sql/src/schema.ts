@@ -34,6 +34,34 @@ export const COLUMNS: readonly string[] = [
   "quorum",
 ];
 
+/** The columns of a record as they are created: the name, and the types on PostgreSQL, on MySQL and on SQLite. */
+const CREATED = [
+  ["version", "TEXT NOT NULL DEFAULT ''", "VARBINARY(36) NOT NULL DEFAULT ''", "TEXT NOT NULL DEFAULT ''"],
+  ["schema_version", "INTEGER", "INT", "INTEGER"],
+  ["term", "BIGINT", "BIGINT", "INTEGER"],
+  ["term_id", "TEXT", "VARBINARY(36)", "TEXT"],
+  ["candidate_id", "TEXT", "VARBINARY(255)", "TEXT"],
+  ["value", "BYTEA", "MEDIUMBLOB", "TEXT"],
+  ["nonce", "TEXT", "VARBINARY(36)", "TEXT"],
+  ["nonce_at", "TIMESTAMPTZ", "DATETIME(6)", "REAL"],
+  ["nonce_clock", "TIMESTAMPTZ", "VARBINARY(500)", "TEXT"],
+  ["nonce_wall_ms", "BIGINT", "BIGINT", "INTEGER"],
+  ["lease_duration_ms", "DOUBLE PRECISION", "DOUBLE", "REAL"],
+  ["renew_interval_ms", "DOUBLE PRECISION", "DOUBLE", "REAL"],
+  ["broken_reason", "BYTEA", "VARBINARY(500)", "TEXT"],
+  ["broken_id", "TEXT", "VARBINARY(36)", "TEXT"],
+  ["bars", "TEXT", "BLOB", "TEXT"],
+  ["done", "SMALLINT", "TINYINT", "INTEGER"],
+  ["history", "TEXT", "BLOB", "TEXT"],
+  ["quorum", "TEXT", "BLOB", "TEXT"],
+] as const;
+
+/** Returns the columns of a record for CREATE TABLE. */
+export function recordColumns(database: "postgres" | "mysql" | "sqlite"): string {
+  const at = { postgres: 1, mysql: 2, sqlite: 3 } as const;
+  return CREATED.map((column) => `${column[0]} ${column[at[database]]}`).join(",\n  ");
+}
+
 /** The columns with text that users write freely. It may contain a NUL. */
 export const FREE_TEXT: readonly string[] = ["value", "broken_reason"];
 

@@ -30,7 +30,7 @@ export class MySqlFence {
     const { query } = (connection ?? {}) as Partial<MySqlConnection>;
     if (typeof query !== "function")
       throw new ConfigurationError(
-        "fence() needs a connection of mysql2, or of MariaDB's connector, with a transaction begun on it.",
+        "fence() needs a connection of mysql2, or of MariaDB's connector, with a transaction begun on it. In a transaction of an ORM, use fenceSql() instead.",
       );
     if (isMariaDbConnection(connection)) await this.#checkInServer(leadership, new MariaDbConnection(connection), read);
     else await this.#checkHere(leadership, connection as MySqlConnection);

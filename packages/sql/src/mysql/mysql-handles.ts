@@ -1,5 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
-import { checkDatabaseUrl } from "../options.ts";
+import { checkDatabaseUrl, objectionToOrm } from "../options.ts";
 import { isMariaDbConnection, isMariaDbPool, MariaDbConnection, MariaDbPool } from "./mariadb-connector.ts";
 import type { MySqlConnection, MySqlPool } from "./mysql-driver.ts";
 
@@ -44,7 +44,8 @@ function objectionTo(given: unknown): string {
   if (typeof taskQueueSize === "function" && typeof importFile !== "function")
     return "This is a pool of a mariadb before 3.2, which closes no connection without killing its statement: update mariadb.";
   if (typeof beginTransaction === "function") return "This is a single connection: give the store a pool.";
-  if (typeof query === "function" && typeof connect === "function")
+  const orm = objectionToOrm(given);
+  if (orm === "" && typeof query === "function" && typeof connect === "function")
     return "This is a handle of PostgreSQL: use the option postgres.";
-  return "";
+  return orm;
 }

@@ -1,11 +1,10 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkKeys } from "../layout.ts";
-import { PoolTrust, trustOf } from "../pool-trust.ts";
-import type { Connections } from "../requests.ts";
+import { CONNECT_TIMEOUT_MS, PoolConnections } from "../pool-connections.ts";
+import type { PoolTrust } from "../pool-trust.ts";
 import type { Row } from "../schema.ts";
-import { storeClosed } from "../sql-errors.ts";
 import { DEFAULT_TABLES, type Tables } from "../tables.ts";
-import { statement, type MySqlConnection, type MySqlPool, type MySqlPoolConnection } from "./mysql-driver.ts";
+import { statement, type MySqlPool, type MySqlPoolConnection } from "./mysql-driver.ts";
 import { poolOrUrl } from "./mysql-handles.ts";
 import { uniqueIndexes } from "./mysql-layout.ts";
 
@@ -28,11 +27,6 @@ WHERE w.trx_mysql_thread_id = ? ORDER BY t.trx_started LIMIT 1`;
  * server would acknowledge it before its replica has it.
  */
 const OURS = "SELECT id FROM information_schema.processlist WHERE id = ? AND info LIKE 'SELECT%' AND LOCATE(?, info) > 0";
-/**
- * The longest time in which the store's own pool makes a connection. While the pool makes all of its connections, no call has
- * one.
- */
-const CONNECT_TIMEOUT_MS = 5_000;
 /** The size of the store's own pool: enough for a lease call, a read beside it, and a cancellation. */
 const OWN_CONNECTIONS = 4;
 
@@ -46,47 +40,15 @@ export function boundedBy(lockTimeoutMs: number, sql: string): string {
   return `/*M!100100 SET STATEMENT innodb_lock_wait_timeout=${seconds}, lock_wait_timeout=${seconds} FOR */ ${sql}`;
 }
 
-/** Connections to the user's database, from the user's pool or, for a URL, from the store's own pool. */
-export class MySqlConnections implements Connections<MySqlPoolConnection> {
-  readonly #given: MySqlPool | string;
-  readonly #tables: Tables;
-  readonly #trust: PoolTrust;
-  #own: Promise<MySqlPool> | undefined;
-  #closed: Promise<void> | undefined;
-  /** True once {@link checkKeys} has found the keys of the tables. */
-  hasKeys = false;
-
+/** Connections to a database of MySQL or MariaDB. */
+export class MySqlConnections extends PoolConnections<MySqlPool, MySqlPoolConnection> {
   /** @throws {ConfigurationError} unless `given` is a URL or a pool. */
   constructor(given: unknown, tables: Tables = DEFAULT_TABLES) {
-    this.#given = poolOrUrl(given);
-    this.#tables = tables;
-    this.#trust = typeof given === "string" ? new PoolTrust() : trustOf(given as object, NEW_CONNECTION);
-  }
-
-  /** True if the user's own work uses these connections too. */
-  get areShared(): boolean {
-    return typeof this.#given !== "string";
-  }
-
-  async get(): Promise<MySqlPoolConnection> {
-    this.checkOpen();
-    const pool = await this.#pool();
-    this.checkOpen();
-    try {
-      return await this.#trust.get(
-        () => pool.getConnection(),
-        keyOf,
-        (connection) => this.discard(connection),
-      );
-    } catch (error) {
-      // A pool that is closed meanwhile rejects the waiting calls with an error of its own.
-      this.checkOpen();
-      throw error;
-    }
+    super(poolOrUrl(given), given, tables, NEW_CONNECTION, openPool);
   }
 
   release(connection: MySqlPoolConnection): void {
-    this.#trust.answered(keyOf(connection));
+    this.trust.answered(this.keyOf(connection));
     connection.release();
   }
 
@@ -99,17 +61,9 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
     connection.connection?.stream?.destroy?.();
   }
 
-  instant(): number {
-    return this.#trust.instant();
-  }
-
-  doubt(instant: number): void {
-    this.#trust.doubt(instant);
-  }
-
   async cancel({ threadId }: MySqlPoolConnection, by: MySqlPoolConnection): Promise<void> {
     // After a failover the number may belong to another user's connection on another server.
-    const [rows] = await by.query(statement(OURS, [threadId, this.#tables.prefix]));
+    const [rows] = await by.query(statement(OURS, [threadId, this.tables.prefix]));
     if ((rows as readonly unknown[]).length > 0) await by.query(statement(`KILL QUERY ${threadId}`, []));
   }
 
@@ -125,37 +79,28 @@ export class MySqlConnections implements Connections<MySqlPoolConnection> {
     return `It waited for a lock that connection ${id} holds (${user ?? "?"} from ${address ?? "?"}, ${state ?? "?"}), in a transaction of ${ageS} s. End that transaction, or KILL ${id}.`;
   }
 
-  /** Closes the pool if it is the store's own. From then on `get` rejects. */
-  async close(): Promise<void> {
-    this.#closed ??= this.#end();
-    await this.#closed;
+  protected async take(pool: MySqlPool): Promise<MySqlPoolConnection> {
+    try {
+      return await pool.getConnection();
+    } catch (error) {
+      // A pool that is closed meanwhile rejects the waiting calls with an error of its own.
+      this.checkOpen();
+      throw error;
+    }
   }
 
-  /**
-   * Checks the keys of the tables.
-   * @throws {StoreError} The message names a table without its key.
-   */
-  async checkKeys(connection: MySqlConnection): Promise<void> {
-    const [rows] = await connection.query(statement(uniqueIndexes(this.#tables), []));
-    checkKeys("mysql", this.#tables, rows as readonly Row[]);
-    this.hasKeys = true;
+  protected keyOf(connection: MySqlPoolConnection): object {
+    return connection.connection ?? connection;
   }
 
-  /** @throws {ConfigurationError} after `close`. */
-  checkOpen(): void {
-    if (this.#closed) throw storeClosed();
+  protected async checkIndexes(connection: MySqlPoolConnection): Promise<void> {
+    const [rows] = await connection.query(statement(uniqueIndexes(this.tables), []));
+    checkKeys("mysql", this.tables, rows as readonly Row[]);
   }
 
-  async #end(): Promise<void> {
-    const own = await this.#own?.catch(() => undefined);
+  protected async end(own: MySqlPool): Promise<void> {
     // A pool whose connection is broken rejects here, although the connection is closed.
-    await own?.end().catch(() => undefined);
-  }
-
-  async #pool(): Promise<MySqlPool> {
-    if (typeof this.#given !== "string") return this.#given;
-    this.#own ??= openPool(this.#given, this.#trust);
-    return await this.#own;
+    await own.end().catch(() => undefined);
   }
 }
 
@@ -169,11 +114,6 @@ const BOUND_LOCKS = "SET SESSION innodb_lock_wait_timeout = 2, lock_wait_timeout
 
 /** The event by which a pool of `mysql2` announces a connection. */
 const NEW_CONNECTION = "connection";
-
-/** Returns the driver's own object for the connection, which is the same at each use. */
-function keyOf(connection: MySqlPoolConnection): object {
-  return connection.connection ?? connection;
-}
 
 async function openPool(uri: string, trust: PoolTrust): Promise<MySqlPool> {
   let mysql;

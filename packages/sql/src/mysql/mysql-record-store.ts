@@ -207,7 +207,7 @@ export class MySqlRecordStore implements FencedRecordStore {
   async #isInTransaction(connection: MySqlPoolConnection, row: Row | undefined): Promise<boolean> {
     const shown = row?.["in_transaction"];
     if (shown !== undefined) return Number(shown) !== 0;
-    if (!this.#connections.areShared) return false;
+    if (this.#connections.isOwn) return false;
     const [{ serverStatus }] = (await connection.query(statement("DO 0", []))) as readonly [UpdateResult];
     return (serverStatus & IN_TRANSACTION) !== 0;
   }

@@ -1,23 +1,7 @@
+import { recordColumns } from "../schema.ts";
 import type { Tables } from "../tables.ts";
 
-const RECORD = `version VARBINARY(36) NOT NULL DEFAULT '',
-  schema_version INT,
-  term BIGINT,
-  term_id VARBINARY(36),
-  candidate_id VARBINARY(255),
-  value MEDIUMBLOB,
-  nonce VARBINARY(36),
-  nonce_at DATETIME(6),
-  nonce_clock VARBINARY(500),
-  nonce_wall_ms BIGINT,
-  lease_duration_ms DOUBLE,
-  renew_interval_ms DOUBLE,
-  broken_reason VARBINARY(500),
-  broken_id VARBINARY(36),
-  bars BLOB,
-  done TINYINT,
-  history BLOB,
-  quorum BLOB`;
+const RECORD = recordColumns("mysql");
 
 /**
  * Returns the statements that create the tables. Text is stored as bytes of UTF-8. It then compares byte by byte, and trailing spaces

@@ -22,7 +22,13 @@ export async function rowOrEnd(connection: MySqlConnection, options: object, pas
   return await new Promise((resolve, reject) => {
     // A listener for the event, because a callback is called one turn later.
     const query = core.query(options) as Partial<EventEmitter> & EventEmitter;
-    if (typeof query?.once !== "function") throw new ConfigurationError("fence() needs a connection of mysql2, as it is.");
+    if (typeof query?.once !== "function") {
+      // An ORM answers with a promise.
+      Promise.resolve(query).catch(() => undefined);
+      throw new ConfigurationError(
+        "fence() needs a connection of mysql2, as it is. In a transaction of an ORM, use fenceSql() instead.",
+      );
+    }
     query.once("error", (error) => {
       core.destroy();
       reject(error);

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
-import { checkDatabaseUrl } from "../options.ts";
+import { checkDatabaseUrl, objectionToOrm } from "../options.ts";
 import { isNeonHttp, NeonHttpPool } from "./neon-http.ts";
 import { isPGlite, isPGliteDatabase, pgliteClient, PGlitePool } from "./pglite.ts";
 import { isPostgresJs, isPostgresJsPool, postgresJsClient, PostgresJsPool } from "./postgres-js.ts";
@@ -46,5 +46,5 @@ function objectionTo(given: unknown): string {
   if (isPGlite(given)) return "This is one transaction of PGlite: give the store the PGlite itself.";
   if (isPgPool(given)) return "This is a single Client, which has one connection: give the store a Pool.";
   if (isMySqlPool(given)) return "This is a pool of MySQL or MariaDB: use the option mysql.";
-  return "";
+  return objectionToOrm(given);
 }

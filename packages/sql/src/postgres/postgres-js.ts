@@ -71,14 +71,11 @@ export function postgresJsClient(sql: Sql): PostgresClient {
   return { query: async (statement) => await answerOf(send(sql, statement)) };
 }
 
-/** The time after which a connection that has not come makes the pool check itself. */
-const CHECK_AFTER_MS = 500;
-
 /** A pool of postgres.js. */
 export class PostgresJsPool implements PostgresPool {
   readonly #sql: PoolSql;
   /** The driver's error once the user has ended the pool. */
-  #ended: unknown;
+  #ended: Error | undefined;
 
   /** @throws {ConfigurationError} for an option with which the driver never gives a connection. */
   constructor(sql: PoolSql) {
@@ -90,32 +87,30 @@ export class PostgresJsPool implements PostgresPool {
   }
 
   /**
-   * Reserves a connection. `reserve()` never answers once the pool has ended. It never answers either if the connection that it waits
-   * for breaks: https://github.com/porsager/postgres/issues/1195. A query does answer in both cases. So one is sent if no connection
-   * comes for {@link CHECK_AFTER_MS}. If it succeeds first, `reserve()` is called again.
+   * Reserves a connection. On an ended pool `reserve()` connects again, or never answers. It never answers either if the connection
+   * that it waits for breaks: https://github.com/porsager/postgres/issues/1195. A query does answer in both cases. So one is sent unless
+   * a connection is idle. If it succeeds first, `reserve()` is called again.
    */
   async connect(): Promise<PostgresPoolClient> {
-    const over = new AbortController();
-    try {
-      for (;;) {
-        if (this.#ended !== undefined) throw this.#ended;
-        const reserving = this.#sql.reserve();
-        const reserved = await Promise.race([reserving, this.#check(over.signal)]);
-        if (reserved) return new Reserved(reserved);
-        reserving.then((late) => late.release()).catch(() => undefined);
-      }
-    } finally {
-      over.abort();
+    for (;;) {
+      if (this.#ended) throw this.#ended;
+      const reserving = this.#sql.reserve();
+      const idle = await Promise.race([reserving, sleep(systemClock, 0).then(() => undefined)]);
+      const reserved = idle ?? (await Promise.race([reserving, this.#check(reserving)]));
+      if (reserved) return new Reserved(reserved);
+      reserving.then((late) => late.release()).catch(() => undefined);
     }
   }
 
-  /** Resolves once a query has succeeded. @throws the driver's error. */
-  async #check(signal: AbortSignal): Promise<void> {
-    await sleep(systemClock, CHECK_AFTER_MS, signal);
+  /** Resolves to `undefined` once a query has succeeded. After a failure, waits for `reserving`. @throws if the pool has ended. */
+  async #check(reserving: Promise<ReservedSql>): Promise<ReservedSql | undefined> {
     try {
       await send(this.#sql, { text: "SELECT 1" });
+      return undefined;
     } catch (error) {
-      if (isOfClosedHandle(error)) this.#ended = error;
+      if (!isOfClosedHandle(error)) return await reserving;
+      this.#ended = error as Error;
+      reserving.then((late) => late.release()).catch(() => undefined);
       throw error;
     }
   }

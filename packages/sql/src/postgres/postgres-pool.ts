@@ -1,10 +1,10 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkKeys } from "../layout.ts";
-import { PoolTrust, trustOf } from "../pool-trust.ts";
-import type { Connections } from "../requests.ts";
+import { CONNECT_TIMEOUT_MS, PoolConnections } from "../pool-connections.ts";
+import type { PoolTrust } from "../pool-trust.ts";
 import { acknowledgedWithWarning, storeClosed, type RequestLabel } from "../sql-errors.ts";
 import { DEFAULT_TABLES, type Tables } from "../tables.ts";
-import { statement, type PostgresClient, type PostgresPool, type PostgresPoolClient } from "./postgres-driver.ts";
+import { statement, type PostgresPool, type PostgresPoolClient } from "./postgres-driver.ts";
 import { poolOrUrl } from "./postgres-handles.ts";
 import { uniqueIndexes } from "./postgres-layout.ts";
 
@@ -25,11 +25,11 @@ FROM unnest(pg_blocking_pids($1)) AS b (pid) LEFT JOIN pg_stat_activity a ON a.p
 /** The transaction status after the server's last answer, for connections of a `pg` that does not show it. */
 const lastStatus = new WeakMap<PostgresPoolClient, string>();
 
-/** The event by which a pool of `pg` announces a connection. */
-const NEW_CONNECTION = "connect";
-
 /** The size of the store's own pool: enough for a lease call, a read beside it, the listener, and a cancellation. */
 const OWN_CONNECTIONS = 5;
+
+/** The event by which a pool of `pg` announces a connection. */
+const NEW_CONNECTION = "connect";
 
 /** The settings and the state that a pool of `pg` shows. */
 interface PoolOptions {
@@ -38,62 +38,42 @@ interface PoolOptions {
   readonly options?: { readonly max?: unknown; readonly connectionTimeoutMillis?: unknown };
 }
 
-/**
- * The longest time in which the store's own pool makes a connection. While the pool makes all of its connections, no call has
- * one.
- */
-const CONNECT_TIMEOUT_MS = 5_000;
-
-/** Connections to the user's database, from the user's pool or, for a URL, from the store's own pool. */
-export class PostgresConnections implements Connections<PostgresPoolClient> {
-  readonly #given: PostgresPool | string;
-  readonly #tables: Tables;
-  readonly #trust: PoolTrust;
-  #own: Promise<PostgresPool> | undefined;
+/** Connections to a database of PostgreSQL. */
+export class PostgresConnections extends PoolConnections<PostgresPool, PostgresPoolClient> {
   /** The functions that end a wait for a connection. A pool that is closed never answers the calls that wait. */
   readonly #waits = new Set<(closed: Error) => void>();
   /** The connections, and the requests for one, that the pool has not got back. */
   readonly #lent = new Set<Promise<PostgresPoolClient> | PostgresPoolClient>();
   readonly #allReturned = Promise.withResolvers<void>();
-  #closed: Promise<void> | undefined;
-  /** True once {@link checkKeys} has found the keys of the tables. */
-  hasKeys = false;
 
   /** @throws {ConfigurationError} unless `given` is a URL or a pool. */
   constructor(given: unknown, tables: Tables = DEFAULT_TABLES, option: "postgres" | "listen" = "postgres") {
-    this.#given = poolOrUrl(given, option);
-    this.#tables = tables;
-    this.#trust = typeof given === "string" ? new PoolTrust() : trustOf(given as object, NEW_CONNECTION);
+    super(poolOrUrl(given, option), given, tables, NEW_CONNECTION, openPool);
   }
 
   /** Tells why no notification can come by this driver; `undefined` if one can. */
   get cannotListen(): string | undefined {
-    return typeof this.#given === "string" ? undefined : this.#given.cannotListen;
-  }
-
-  /** True for the store's own pool. */
-  get isOwn(): boolean {
-    return typeof this.#given === "string";
+    return this.#users?.cannotListen;
   }
 
   /** True for a pool of the user that shows that it has a single connection. */
   get isSingle(): boolean {
-    return (this.#given as PoolOptions).options?.max === 1;
+    return this.#users?.options?.max === 1;
   }
 
   /** True for a pool of the user that shows that a request waits for a connection. */
   get isExhausted(): boolean {
-    return Number((this.#given as PoolOptions).waitingCount) > 0;
+    return Number(this.#users?.waitingCount) > 0;
   }
 
   /** The pool's own way to listen, if it has one. */
   get listensItself(): PostgresPool["listen"] {
-    return typeof this.#given === "string" ? undefined : this.#given.listen?.bind(this.#given);
+    return this.#users?.listen?.bind(this.#users);
   }
 
   /** The pool's own way to run a transaction, if it has one. */
   get transaction(): PostgresPool["transaction"] {
-    return typeof this.#given === "string" ? undefined : this.#given.transaction?.bind(this.#given);
+    return this.#users?.transaction?.bind(this.#users);
   }
 
   /**
@@ -101,32 +81,18 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
    * settings.
    */
   get boundsConnecting(): boolean {
-    if (typeof this.#given === "string") return true;
-    const { options } = this.#given as PoolOptions;
+    const options = this.#users?.options;
     return options === undefined || Number(options.connectionTimeoutMillis) > 0;
   }
 
-  async get(): Promise<PostgresPoolClient> {
-    this.checkOpen();
-    const pool = await this.#pool();
-    this.checkOpen();
-    const client = await this.#trust.get(
-      async () => {
-        const taken = await this.#unlessClosed(this.#lend(pool.connect()));
-        // A connection that breaks during a statement reports it twice: the statement fails too, and that is enough.
-        taken.on("error", ignore);
-        return taken;
-      },
-      (taken) => taken,
-      (taken) => this.discard(taken),
-    );
-    if (!client.getTransactionStatus && !lastStatus.has(client)) trackStatus(client);
-    return client;
+  /** The user's pool. */
+  get #users(): (PostgresPool & PoolOptions) | undefined {
+    return typeof this.given === "string" ? undefined : this.given;
   }
 
   release(client: PostgresPoolClient): void {
     client.off("error", ignore);
-    this.#trust.answered(client);
+    this.trust.answered(client);
     client.release();
     this.#returned(client);
   }
@@ -141,16 +107,8 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     client.connection?.stream?.destroy?.();
   }
 
-  instant(): number {
-    return this.#trust.instant();
-  }
-
-  doubt(instant: number): void {
-    this.#trust.doubt(instant);
-  }
-
   async cancel({ processID }: PostgresPoolClient, by: PostgresPoolClient): Promise<void> {
-    await by.query(statement(CANCEL, [processID, this.#tables.prefix]));
+    await by.query(statement(CANCEL, [processID, this.tables.prefix]));
   }
 
   async blockersOf({ processID }: PostgresPoolClient, by: PostgresPoolClient): Promise<string | undefined> {
@@ -162,25 +120,26 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
     return `It waited for a lock that process ${pid} holds (${user ?? "?"} from ${place}, ${does}), in a transaction of ${ageS ?? "?"} s. End that transaction, or SELECT pg_terminate_backend(${pid}).`;
   }
 
-  /** Closes the pool if it is the store's own. From then on `get` rejects. */
-  async close(): Promise<void> {
-    this.#closed ??= this.#end();
+  override async close(): Promise<void> {
+    const closed = super.close();
     for (const end of this.#waits) end(storeClosed());
-    await this.#closed;
+    await closed;
   }
 
-  /**
-   * Checks the keys of the tables.
-   * @throws {StoreError} The message names a table without its key.
-   */
-  async checkKeys(client: PostgresClient): Promise<void> {
-    checkKeys("postgres", this.#tables, (await client.query(statement(uniqueIndexes(this.#tables)))).rows);
-    this.hasKeys = true;
+  protected async take(pool: PostgresPool): Promise<PostgresPoolClient> {
+    const taken = await this.#unlessClosed(this.#lend(pool.connect()));
+    // A connection that breaks during a statement reports it twice: the statement fails too, and that is enough.
+    taken.on("error", ignore);
+    if (!taken.getTransactionStatus && !lastStatus.has(taken)) trackStatus(taken);
+    return taken;
   }
 
-  /** @throws {ConfigurationError} after `close`. */
-  checkOpen(): void {
-    if (this.#closed) throw storeClosed();
+  protected keyOf(client: PostgresPoolClient): object {
+    return client;
+  }
+
+  protected async checkIndexes(client: PostgresPoolClient): Promise<void> {
+    checkKeys("postgres", this.tables, (await client.query(statement(uniqueIndexes(this.tables)))).rows);
   }
 
   async #unlessClosed(connecting: Promise<PostgresPoolClient>): Promise<PostgresPoolClient> {
@@ -203,13 +162,10 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
   }
 
   /**
-   * Ends the store's own pool. Waits until the pool has ended, or until every connection has come back. An old `pg`, such as 8.5,
-   * never resolves `pool.end()` if the connection that came back last was broken. It ends that client a second time, which calls
-   * no callback.
+   * Waits until the pool has ended, or until every connection has come back. An old `pg`, such as 8.5, never resolves `pool.end()` if
+   * the connection that came back last was broken. It ends that client a second time, which calls no callback.
    */
-  async #end(): Promise<void> {
-    const own = await this.#own?.catch(() => undefined);
-    if (own === undefined) return;
+  protected async end(own: PostgresPool): Promise<void> {
     const ended = own.end();
     if (this.#lent.size === 0) this.#allReturned.resolve();
     await Promise.race([ended, this.#allReturned.promise]);
@@ -224,13 +180,7 @@ export class PostgresConnections implements Connections<PostgresPoolClient> {
 
   #returned(client: Promise<PostgresPoolClient> | PostgresPoolClient): void {
     this.#lent.delete(client);
-    if (this.#closed && this.#lent.size === 0) this.#allReturned.resolve();
-  }
-
-  async #pool(): Promise<PostgresPool> {
-    if (typeof this.#given !== "string") return this.#given;
-    this.#own ??= openPool(this.#given, this.#trust);
-    return await this.#own;
+    if (this.isClosed && this.#lent.size === 0) this.#allReturned.resolve();
   }
 }
 

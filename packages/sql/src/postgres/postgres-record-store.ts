@@ -40,6 +40,8 @@ const CHECK_TRANSACTION = "SAVEPOINT leasehold_fence; RELEASE SAVEPOINT leasehol
 const NO_TRANSACTION = "25P01";
 /** invalid_text_representation: the error of a guard that fails. */
 const NO_NUMBER = "22P02";
+const NO_CONNECTION =
+  "fence() needs a connection of the driver with a transaction begun on it: a client of pg, or the sql or the transaction that postgres.js or PGlite gave to your function. In a transaction of an ORM, send the statement of fenceSql() instead.";
 const FENCED_BY = new RegExp(`${FENCED_TEXT} by term (\\d+|none)`);
 
 /** Stores records in the rows of one table in PostgreSQL. */
@@ -121,10 +123,7 @@ export class PostgresRecordStore implements FencedRecordStore {
 
   async fence(leadership: Fenced, connection: unknown): Promise<void> {
     const transaction = clientOf(connection);
-    if (!transaction)
-      throw new ConfigurationError(
-        "fence() needs a connection of the driver with a transaction begun on it: a client of pg, or the sql or the transaction that postgres.js or PGlite gave to your function.",
-      );
+    if (!transaction) throw new ConfigurationError(NO_CONNECTION);
     const { election } = leadership;
     this.#connections.checkOpen();
     const { text, values } = this.fenceSql(leadership);
@@ -133,6 +132,8 @@ export class PostgresRecordStore implements FencedRecordStore {
       await transaction.query(statement(text, values));
       await transaction.query(statement(CHECK_TRANSACTION));
     } catch (error) {
+      // The `query` of an ORM takes a text only.
+      if (error instanceof TypeError) throw new ConfigurationError(NO_CONNECTION, { cause: error });
       const { code, message = "" } = error as { readonly code?: unknown; readonly message?: string };
       if (code === NO_TRANSACTION) throw notInTransaction(election, this.#table.fences ?? this.#table.name);
       const [, currentTerm] = (code === NO_NUMBER ? FENCED_BY.exec(message) : undefined) ?? [];

@@ -1,23 +1,7 @@
+import { recordColumns } from "../schema.ts";
 import type { Tables } from "../tables.ts";
 
-const RECORD = `version TEXT NOT NULL DEFAULT '',
-  schema_version INTEGER,
-  term BIGINT,
-  term_id TEXT,
-  candidate_id TEXT,
-  value BYTEA,
-  nonce TEXT,
-  nonce_at TIMESTAMPTZ,
-  nonce_clock TIMESTAMPTZ,
-  nonce_wall_ms BIGINT,
-  lease_duration_ms DOUBLE PRECISION,
-  renew_interval_ms DOUBLE PRECISION,
-  broken_reason BYTEA,
-  broken_id TEXT,
-  bars TEXT,
-  done SMALLINT,
-  history TEXT,
-  quorum TEXT`;
+const RECORD = recordColumns("postgres");
 
 /**
  * Returns the statements that create the tables. Names compare by code point. Columns that users write freely are bytes, because text

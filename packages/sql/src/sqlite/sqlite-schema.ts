@@ -1,24 +1,8 @@
 import { keyedNames } from "../layout.ts";
+import { recordColumns } from "../schema.ts";
 import type { Tables } from "../tables.ts";
 
-const RECORD = `version TEXT NOT NULL DEFAULT '',
-  schema_version INTEGER,
-  term INTEGER,
-  term_id TEXT,
-  candidate_id TEXT,
-  value TEXT,
-  nonce TEXT,
-  nonce_at REAL,
-  nonce_clock TEXT,
-  nonce_wall_ms INTEGER,
-  lease_duration_ms REAL,
-  renew_interval_ms REAL,
-  broken_reason TEXT,
-  broken_id TEXT,
-  bars TEXT,
-  done INTEGER,
-  history TEXT,
-  quorum TEXT`;
+const RECORD = recordColumns("sqlite");
 
 /** The statements that create the tables, by the file in which they are. */
 export interface SqliteMigration {

@@ -1,7 +1,7 @@
 /** The code of orms.md, run against real databases: a leader writes, and a frozen leader does not. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isFenced, type SqlLeaseStore } from "@leasehold/sql";
+import { isFenced, SqlLeaseStore } from "@leasehold/sql";
 import type { Leadership } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import type { NeonQueryFunction } from "@neondatabase/serverless";
@@ -92,6 +92,18 @@ await describeDatabases(["postgres"], (test) => {
     await guards(world, async (store, leadership) => onSequelize.bill(sequelize, store, leadership));
   });
 
+  test("fence() with an object of an ORM names fenceSql(), and sends nothing", async ({ world }) => {
+    const sequelize = new Sequelize(world.place, { logging: false, pool: { max: 2 } });
+    world.onEnd(() => sequelize.close());
+    const store = world.store();
+    const lease = await world.win(store);
+    await expect(store.fence(lease, sequelize as never)).rejects.toThrow(/fenceSql\(\) instead/);
+    const db = new Kysely({ dialect: new PostgresDialect({ pool: poolOf(world) }) });
+    await db.transaction().execute(async (trx) => {
+      await expect(store.fence(lease, trx as never)).rejects.toThrow(/fenceSql\(\) instead/);
+    });
+  });
+
   // `npm run drivers` generates a client.
   const generated = process.env["LEASEHOLD_PRISMA"];
   if (generated !== undefined)
@@ -134,6 +146,18 @@ await describeDatabases(["mysql"], (test) => {
     const knex = knexOn(world);
     await guards(world, async (store, leadership) => onKnex.billOnMySql(knex, store, leadership));
   });
+});
+
+plainTest.for([
+  ["Kysely", () => new Kysely({ dialect: new PostgresDialect({ pool: new Pool() }) })],
+  ["Knex", () => knexOf({ client: "pg" })],
+  ["Drizzle", () => drizzle(new Pool())],
+  ["TypeORM", () => new DataSource({ type: "postgres" })],
+  ["Sequelize", () => new Sequelize("postgres://localhost/app")],
+  ["Prisma", () => ({ $transaction: () => undefined })],
+] as const)("%s as a handle is refused, and the error names the pool below it", ([, make]) => {
+  for (const kind of ["postgres", "mysql"])
+    expect(() => new SqlLeaseStore({ [kind]: make() } as never)).toThrow(/is an ORM or a query builder: give the store the pool/);
 });
 
 plainTest("each block of orms.md stands in a file that runs here", () => {
