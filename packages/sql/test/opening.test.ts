@@ -6,11 +6,14 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 
 const PASSWORD = "hush-hush-4711";
 
-test("a server's URL is refused as the path of a file, and its password is not shown", () => {
-  const open = (): unknown => new SqlLeaseStore({ sqlite: `mysql://me:${PASSWORD}@host/db` });
-  expect(open).toThrow("sqlite is the URL of a server; pass the path of a database file, or use mysql or postgres.");
-  expect(open).not.toThrow(PASSWORD);
-});
+test.for([`mysql://me:${PASSWORD}@host/db`, `libsql://host?authToken=${PASSWORD}`, `sqlite:///app.db?key=${PASSWORD}`])(
+  "the URL %s is refused as the path of a file, and its password is not shown",
+  (sqlite) => {
+    const open = (): unknown => new SqlLeaseStore({ sqlite });
+    expect(open).toThrow("sqlite is a URL; pass the path of a database file. For a server use mysql or postgres");
+    expect(open).not.toThrow(PASSWORD);
+  },
+);
 
 test.for([
   [":memory:", 'sqlite is ":memory:"; it must be the path of a database file.'],

@@ -5,8 +5,8 @@ import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { endedByWork, migrating } from "../sql-errors.ts";
 import type { MySqlOptions } from "../options.ts";
 import { Requests } from "../requests.ts";
-import { tablesOf, type Tables } from "../tables.ts";
-import { statement, type MySqlPoolConnection } from "./mysql-driver.ts";
+import { tablesOf } from "../tables.ts";
+import { statement } from "./mysql-driver.ts";
 import { mysqlMeaning, NO_SAVEPOINT } from "./mysql-errors.ts";
 import { mysqlWarnings, SETTINGS } from "./mysql-layout.ts";
 import { MySqlConnections } from "./mysql-pool.ts";
@@ -28,30 +28,21 @@ const WORK = "leasehold_work";
 /** MySQL and MariaDB through any of the drivers in `mysql-handles.ts`. */
 export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
   readonly migration: readonly string[];
-  readonly #tables: Tables;
-  readonly #connections: MySqlConnections;
-  readonly #requests: Requests<MySqlPoolConnection>;
-  readonly #clock: Clock;
 
   constructor(pool: unknown, clock: Clock, { table }: Pick<MySqlOptions, "table"> = {}) {
     const tables = tablesOf(table, { quote: "`", hasSchemas: true });
     const connections = new MySqlConnections(pool, tables);
     const requests = new Requests(connections, mysqlMeaning, clock);
-    super(leaseTable(tables), connections, requests, clock);
+    super(leaseTable(tables), { connections, requests, clock });
     this.migration = mysqlMigration(tables);
-    this.#tables = tables;
-    this.#connections = connections;
-    this.#requests = requests;
-    this.#clock = clock;
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
-    const table = occurrenceTable(this.#tables, election, retentionMs);
-    return new MySqlRecordStore(table, this.#connections, this.#requests, this.#clock);
+    return new MySqlRecordStore(occurrenceTable(this.server.connections.tables, election, retentionMs), this.server);
   }
 
   async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
-    return await this.#requests.inTransaction(
+    return await this.server.requests.inTransaction(
       async (connection, sql) => {
         // BEGIN would commit what a user of the pool left open on the connection.
         if (sql === "BEGIN") await connection.query(statement("ROLLBACK", []));
@@ -70,8 +61,8 @@ export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
 
   async inspect(limits: RecordRequestOptions): Promise<readonly string[]> {
     const label = { store: this.name, operation: "check", election: undefined, writes: false };
-    return await this.#requests.run(label, limits, async (connection) => {
-      await this.#connections.checkKeys(connection);
+    return await this.server.requests.run(label, limits, async (connection) => {
+      await this.server.connections.checkKeys(connection);
       const settings: Row[] = [];
       for (const sql of SETTINGS) settings.push(...((await connection.query(statement(sql, [])))[0] as Row[]));
       return mysqlWarnings(settingsOf(settings));
@@ -80,15 +71,16 @@ export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
 
   async migrate(): Promise<void> {
     await migrating(this.name, mysqlMeaning, async () => {
-      await this.#requests.use(new AbortController().signal, async (connection) => {
-        for (const sql of [...this.migration, ...layoutChecks(this.#tables)]) await connection.query(statement(sql, []));
-        await this.#connections.checkKeys(connection);
+      await this.server.requests.use(new AbortController().signal, async (connection) => {
+        for (const sql of [...this.migration, ...layoutChecks(this.server.connections.tables)])
+          await connection.query(statement(sql, []));
+        await this.server.connections.checkKeys(connection);
         await connection.query(statement(END_READING, []));
       });
     });
   }
 
   async close(): Promise<void> {
-    await this.#connections.close();
+    await this.server.connections.close();
   }
 }

@@ -1,5 +1,4 @@
 import {
-  type Clock,
   IMPOSSIBLE_VERSION,
   type Fenced,
   type GetOptions,
@@ -9,14 +8,14 @@ import {
   type PutOptions,
   type PutOutcome,
   type RecordRequestOptions,
-  type RecordStoreCapabilities,
   type StoredRecord,
 } from "@leasehold/core/provider";
-import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
+import { writtenAtWallMs } from "../clock.ts";
 import { fenceIsMissing, outranks } from "../fence.ts";
 import type { FenceSql } from "../fence-sql.ts";
 import { listRows } from "../listing.ts";
-import { lockTimeoutMs, type Requests } from "../requests.ts";
+import { PoolRecordStore, type Server } from "../pool-record-store.ts";
+import { lockTimeoutMs } from "../requests.ts";
 import {
   COLUMNS,
   columnValues,
@@ -80,34 +79,22 @@ interface FenceStatements {
   readonly joined: string;
 }
 
+export type MySqlServer = Server<MySqlConnections, MySqlPoolConnection>;
+
 /** Stores records in the rows of one table in MySQL or MariaDB. */
-export class MySqlRecordStore implements FencedRecordStore {
+export class MySqlRecordStore extends PoolRecordStore<MySqlConnections, MySqlPoolConnection> implements FencedRecordStore {
   readonly name: string = "mysql";
-  readonly capabilities: RecordStoreCapabilities = {
-    maxValueBytes: 65_536,
-    fence: "atomic",
-    storeClock: STORE_CLOCK,
-    showsUndurable: true,
-    fleet: true,
-  };
-  readonly #table: RecordTable;
   readonly #statements: Statements;
   readonly #fence: MySqlFence;
-  readonly #connections: MySqlConnections;
-  readonly #requests: Requests<MySqlPoolConnection>;
-  readonly #clock: Clock;
 
-  constructor(table: RecordTable, connections: MySqlConnections, requests: Requests<MySqlPoolConnection>, clock: Clock) {
-    this.#table = table;
+  constructor(table: RecordTable, server: MySqlServer) {
+    super(table, server);
     this.#statements = statementsOf(table);
     this.#fence = new MySqlFence(table);
-    this.#connections = connections;
-    this.#requests = requests;
-    this.#clock = clock;
   }
 
   async get(election: string, options: GetOptions): Promise<StoredRecord | undefined> {
-    return await this.#run("get", election, options, async (connection) => {
+    return await this.run("get", election, options, async (connection) => {
       const { rows, isLatest } = await this.#readLatest(connection, election, this.#statements.select, this.#key(election));
       const found = stored(rows[0]);
       const { fences } = this.#statements;
@@ -128,15 +115,15 @@ export class MySqlRecordStore implements FencedRecordStore {
     // lock would last until the next round trip.
     const whereRow = ifVersion === IMPOSSIBLE_VERSION ? `${this.#statements.whereRow} AND FALSE` : this.#statements.whereRow;
     const key = this.#key(election);
-    const version = this.#clock.randomUuid();
+    const version = this.server.clock.randomUuid();
     const set = this.#statements.set + (keepsNonce ? "" : SET_NONCE_AT);
     const columns = [version, ...columnValues(record)].map((value) => (typeof value === "string" ? bytes(value) : value));
     const where = [...key, bytes(ifVersion)];
     const bounded = (sql: string): string => boundedBy(lockTimeoutMs(options), sql);
     const update = (): MySqlStatement => {
-      const values = keepsNonce ? columns : [...columns, writtenAtWallMs(this.#clock)];
+      const values = keepsNonce ? columns : [...columns, writtenAtWallMs(this.server.clock)];
       if (!fence)
-        return statement(bounded(`UPDATE ${this.#table.name} l SET ${set} WHERE ${whereRow} AND l.version = ?`), [
+        return statement(bounded(`UPDATE ${this.table.name} l SET ${set} WHERE ${whereRow} AND l.version = ?`), [
           ...values,
           ...where,
         ]);
@@ -147,11 +134,11 @@ export class MySqlRecordStore implements FencedRecordStore {
         [...values, fence.term, fence.termId, ...where, outranks(record, fence), fence.term, fence.termId],
       );
     };
-    return await this.#run("put", election, options, async (connection) => {
+    return await this.run("put", election, options, async (connection) => {
       const write = async (): Promise<UpdateResult> => {
         // The election's first acquisition makes the rows for which all candidates compete.
         if (ifVersion === NO_VERSION) {
-          if (!this.#connections.hasKeys) await this.#connections.checkKeys(connection);
+          if (!this.server.connections.hasKeys) await this.server.connections.checkKeys(connection);
           for (const seed of this.#statements.seeds) await connection.query(statement(bounded(seed), key));
         }
         signal.throwIfAborted();
@@ -160,9 +147,9 @@ export class MySqlRecordStore implements FencedRecordStore {
       };
       const outcomeOf = async ({ affectedRows }: UpdateResult): Promise<PutOutcome> => {
         if (affectedRows > 0) return { stored: true, version };
-        if (fence && this.#table.fences) {
+        if (fence && this.table.fences) {
           const both = (await connection.query(statement(fences.selectBoth, key))) as readonly [readonly Row[]];
-          const isMissing = fenceIsMissing(election, outranks(record, fence), ifVersion, both[0][0], this.#table.fences);
+          const isMissing = fenceIsMissing(election, outranks(record, fence), ifVersion, both[0][0], this.table.fences);
           // Makes the fence's row, so that the next try succeeds.
           if (isMissing) await connection.query(statement(fences.seed, key));
         }
@@ -179,17 +166,17 @@ export class MySqlRecordStore implements FencedRecordStore {
   async fenceTerm(election: string, options: RecordRequestOptions): Promise<number | undefined> {
     const { fences } = this.#statements;
     if (!fences) return undefined;
-    return await this.#run("get", election, options, async (connection) => {
+    return await this.run("get", election, options, async (connection) => {
       const { rows } = await this.#readLatest(connection, election, fences.selectTerm, this.#key(election));
       return fenceTermOf(rows[0]);
     });
   }
 
   async fence(leadership: Fenced, connection: unknown): Promise<void> {
-    this.#connections.checkOpen();
+    this.server.connections.checkOpen();
     await this.#fence.check(leadership, connection, async (select, values) => {
       const limits = { signal: new AbortController().signal };
-      return await this.#run("get", leadership.election, limits, async (other) => {
+      return await this.run("get", leadership.election, limits, async (other) => {
         const [rows] = await other.query(statement(select, values));
         return (rows as readonly Row[])[0];
       });
@@ -207,16 +194,16 @@ export class MySqlRecordStore implements FencedRecordStore {
   async #isInTransaction(connection: MySqlPoolConnection, row: Row | undefined): Promise<boolean> {
     const shown = row?.["in_transaction"];
     if (shown !== undefined) return Number(shown) !== 0;
-    if (this.#connections.isOwn) return false;
+    if (this.server.connections.isOwn) return false;
     const [{ serverStatus }] = (await connection.query(statement("DO 0", []))) as readonly [UpdateResult];
     return (serverStatus & IN_TRANSACTION) !== 0;
   }
 
   list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
     const numbered = (): string => "?";
-    return listRows(prefix, options, this.#table, numbered, async ({ column, clauses, values }, limits) => {
-      return await this.#run("list", prefix, limits, async (connection) => {
-        const page = `(SELECT * FROM ${this.#table.name} ${clauses}) AS l`;
+    return listRows(prefix, options, this.table, numbered, async ({ column, clauses, values }, limits) => {
+      return await this.run("list", prefix, limits, async (connection) => {
+        const page = `(SELECT * FROM ${this.table.name} ${clauses}) AS l`;
         const { rows } = await this.#readLatest(
           connection,
           prefix,
@@ -252,16 +239,7 @@ export class MySqlRecordStore implements FencedRecordStore {
   }
 
   #key(election: string): Buffer[] {
-    return this.#table.keyOf(election).map(bytes);
-  }
-
-  async #run<T>(
-    operation: "get" | "list" | "put",
-    election: string,
-    limits: RecordRequestOptions,
-    act: (connection: MySqlPoolConnection) => Promise<T>,
-  ): Promise<T> {
-    return await this.#requests.run({ store: this.name, operation, election, writes: operation === "put" }, limits, act);
+    return this.table.keyOf(election).map(bytes);
   }
 }
 

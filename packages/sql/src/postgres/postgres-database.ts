@@ -5,8 +5,8 @@ import { layoutChecks, leaseTable, occurrenceTable } from "../schema.ts";
 import { Requests } from "../requests.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
 import { migrating, rolledBack, toStoreError } from "../sql-errors.ts";
-import { tablesOf, type Tables } from "../tables.ts";
-import { statement, type PostgresPoolClient } from "./postgres-driver.ts";
+import { tablesOf } from "../tables.ts";
+import { statement } from "./postgres-driver.ts";
 import { postgresMeaning } from "./postgres-errors.ts";
 import { postgresWarnings, SETTINGS } from "./postgres-layout.ts";
 import { CHANNEL, listenerOf, type PostgresListener, type NotifyingStore } from "./postgres-listener.ts";
@@ -32,10 +32,6 @@ const NOT_NOTIFIED =
 export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase {
   readonly migration: readonly string[];
   readonly warnings: StoreWarnings = new StoreWarnings();
-  readonly #tables: Tables;
-  readonly #connections: PostgresConnections;
-  readonly #requests: Requests<PostgresPoolClient>;
-  readonly #clock: Clock;
   /** Other stores on the same handle may use it too. */
   readonly #listener: PostgresListener;
   readonly #notifying: NotifyingStore;
@@ -47,12 +43,8 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     const tables = tablesOf(table, { quote: '"', hasSchemas: true });
     const connections = new PostgresConnections(pool, tables);
     const requests = new Requests(connections, postgresMeaning, clock);
-    super(leaseTable(tables), connections, requests, clock);
+    super(leaseTable(tables), { connections, requests, clock });
     this.migration = postgresMigration(tables);
-    this.#tables = tables;
-    this.#connections = connections;
-    this.#requests = requests;
-    this.#clock = clock;
     const isElsewhere = listen !== undefined && listen !== false && listen !== pool;
     this.#listener = isElsewhere ? listenerOf(listen, "listen", clock) : listenerOf(pool, "postgres", clock, connections);
     this.#notifying = {
@@ -66,14 +58,13 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {
-    const table = occurrenceTable(this.#tables, election, retentionMs);
-    return new PostgresRecordStore(table, this.#connections, this.#requests, this.#clock);
+    return new PostgresRecordStore(occurrenceTable(this.server.connections.tables, election, retentionMs), this.server);
   }
 
   async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
-    const { transaction } = this.#connections;
+    const { transaction } = this.server.connections;
     if (transaction) return await transaction(work);
-    return await this.#requests.inTransaction(async (client, sql) => {
+    return await this.server.requests.inTransaction(async (client, sql) => {
       const { command } = await client.query(statement(sql));
       // PostgreSQL answers so to the COMMIT of a transaction in which a statement has failed.
       if (sql === "COMMIT" && command === "ROLLBACK") throw rolledBack(this.name);
@@ -82,7 +73,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
 
   async *#watch(election: string, signal: AbortSignal): AsyncGenerator<void> {
     try {
-      this.#connections.checkOpen();
+      this.server.connections.checkOpen();
       yield* wakeUps((callbacks) => this.#listener.join({ ...callbacks, election, store: this.#notifying }), signal);
     } catch (error) {
       if (!signal.aborted)
@@ -92,10 +83,10 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
 
   async inspect(limits: RecordRequestOptions): Promise<readonly string[]> {
     const label = { store: this.name, operation: "check", election: undefined, writes: false };
-    return await this.#requests.run(label, limits, async (client) => {
-      await this.#connections.checkKeys(client);
+    return await this.server.requests.run(label, limits, async (client) => {
+      await this.server.connections.checkKeys(client);
       const ofServer = postgresWarnings(settingsOf((await client.query(statement(SETTINGS))).rows));
-      const { boundsConnecting } = this.#connections;
+      const { boundsConnecting } = this.server.connections;
       // Without a watch, either the user has asked for none, or the pool has none.
       const cannotListen = this.watch ? undefined : this.#cannotListen;
       return [
@@ -108,15 +99,15 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
 
   async migrate(): Promise<void> {
     await migrating(this.name, postgresMeaning, async () => {
-      await this.#requests.use(new AbortController().signal, async (client) => {
+      await this.server.requests.use(new AbortController().signal, async (client) => {
         for (const sql of this.migration) {
           // If several processes create a table at once, all but one fail in spite of IF NOT EXISTS. The table exists then.
           await client.query(statement(sql)).catch((error: unknown) => {
             if (!CREATED_MEANWHILE.has(String((error as { readonly code?: unknown }).code))) throw error;
           });
         }
-        for (const sql of layoutChecks(this.#tables)) await client.query(statement(sql));
-        await this.#connections.checkKeys(client);
+        for (const sql of layoutChecks(this.server.connections.tables)) await client.query(statement(sql));
+        await this.server.connections.checkKeys(client);
       });
     });
   }
@@ -124,6 +115,6 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   async close(): Promise<void> {
     this.#listener.close(this.#notifying);
     const { connections } = this.#listener;
-    await Promise.all([this.#connections.close(), ...(connections.isOwn ? [connections.close()] : [])]);
+    await Promise.all([this.server.connections.close(), ...(connections.isOwn ? [connections.close()] : [])]);
   }
 }

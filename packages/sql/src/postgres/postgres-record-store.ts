@@ -1,6 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
 import type {
-  Clock,
   Fenced,
   GetOptions,
   LeaseRecord,
@@ -9,14 +8,14 @@ import type {
   PutOptions,
   PutOutcome,
   RecordRequestOptions,
-  RecordStoreCapabilities,
   StoredRecord,
 } from "@leasehold/core/provider";
-import { STORE_CLOCK, writtenAtWallMs } from "../clock.ts";
+import { writtenAtWallMs } from "../clock.ts";
 import { fenced, fenceIsMissing, notInTransaction, outranks } from "../fence.ts";
 import { FENCED_TEXT, type FenceSql } from "../fence-sql.ts";
 import { listRows } from "../listing.ts";
-import { lockTimeoutMs, type Requests } from "../requests.ts";
+import { PoolRecordStore, type Server } from "../pool-record-store.ts";
+import { lockTimeoutMs } from "../requests.ts";
 import {
   COLUMNS,
   columnValues,
@@ -44,33 +43,21 @@ const NO_CONNECTION =
   "fence() needs a connection of the driver with a transaction begun on it: a client of pg, or the sql or the transaction that postgres.js or PGlite gave to your function. In a transaction of an ORM, send the statement of fenceSql() instead.";
 const FENCED_BY = new RegExp(`${FENCED_TEXT} by term (\\d+|none)`);
 
-/** Stores records in the rows of one table in PostgreSQL. */
-export class PostgresRecordStore implements FencedRecordStore {
-  readonly name: string = "postgres";
-  readonly capabilities: RecordStoreCapabilities = {
-    maxValueBytes: 65_536,
-    fence: "atomic",
-    storeClock: STORE_CLOCK,
-    showsUndurable: true,
-    fleet: true,
-  };
-  readonly #table: RecordTable;
-  readonly #statements: Statements;
-  readonly #connections: PostgresConnections;
-  readonly #requests: Requests<PostgresPoolClient>;
-  readonly #clock: Clock;
+export type PostgresServer = Server<PostgresConnections, PostgresPoolClient>;
 
-  constructor(table: RecordTable, connections: PostgresConnections, requests: Requests<PostgresPoolClient>, clock: Clock) {
-    this.#table = table;
+/** Stores records in the rows of one table in PostgreSQL. */
+export class PostgresRecordStore extends PoolRecordStore<PostgresConnections, PostgresPoolClient> implements FencedRecordStore {
+  readonly name: string = "postgres";
+  readonly #statements: Statements;
+
+  constructor(table: RecordTable, server: PostgresServer) {
+    super(table, server);
     this.#statements = statementsOf(table);
-    this.#connections = connections;
-    this.#requests = requests;
-    this.#clock = clock;
   }
 
   async get(election: string, options: Omit<GetOptions, "consistent">): Promise<StoredRecord | undefined> {
-    return await this.#run("get", election, options, async (client) => {
-      const [row] = (await client.query(statement(this.#statements.select, this.#table.keyOf(election)))).rows;
+    return await this.run("get", election, options, async (client) => {
+      const [row] = (await client.query(statement(this.#statements.select, this.table.keyOf(election)))).rows;
       if (!isCommitted(client)) throw readInTransaction({ store: this.name, election });
       const found = stored(row && withBytes(row));
       const { fences } = this.#statements;
@@ -84,17 +71,17 @@ export class PostgresRecordStore implements FencedRecordStore {
     const { seed, update, fences } = this.#statements;
     const fence = fences && options.fence;
     const lockMs = lockTimeoutMs(options);
-    const key = this.#table.keyOf(election);
-    const version = this.#clock.randomUuid();
+    const key = this.table.keyOf(election);
+    const version = this.server.clock.randomUuid();
     const columns = valuesOf(record);
-    return await this.#run("put", election, options, async (client) => {
+    const write = async (client: PostgresPoolClient): Promise<PutOutcome> => {
       // The election's first acquisition makes the rows for which all candidates compete.
       if (ifVersion === NO_VERSION) {
-        if (!this.#connections.hasKeys) await this.#connections.checkKeys(client);
+        if (!this.server.connections.hasKeys) await this.server.connections.checkKeys(client);
         await client.query(statement(seed(lockMs), key));
       }
       signal.throwIfAborted();
-      const values = [...key, ifVersion, version, ...columns, keepsNonce ? null : writtenAtWallMs(this.#clock)];
+      const values = [...key, ifVersion, version, ...columns, keepsNonce ? null : writtenAtWallMs(this.server.clock)];
       const { rowCount } = fence
         ? await client.query(
             statement(fences.update(lockMs, keepsNonce), [...values, fence.term, fence.termId, outranks(record, fence)]),
@@ -102,20 +89,23 @@ export class PostgresRecordStore implements FencedRecordStore {
         : await client.query(statement(update(lockMs, { keepsNonce, vacates: record.termId === null }), values));
       if (!isCommitted(client)) throw notCommitted({ store: this.name, operation: "put", election });
       if (rowCount === 1) return { stored: true, version };
-      if (fence && this.#table.fences) {
+      if (fence && this.table.fences) {
         const [both] = (await client.query(statement(fences.selectBoth, key))).rows;
-        const isMissing = fenceIsMissing(election, outranks(record, fence), ifVersion, both, this.#table.fences);
+        const isMissing = fenceIsMissing(election, outranks(record, fence), ifVersion, both, this.table.fences);
         // Makes the fence's row, so that the next try succeeds.
         if (isMissing) await client.query(statement(fences.seed, key));
       }
       return { stored: false };
-    });
+    };
+    return await this.run("put", election, options, async (client) =>
+      withoutWarning(client, { store: this.name, operation: "put", election }, () => write(client)),
+    );
   }
 
   async fenceTerm(election: string, options: RecordRequestOptions): Promise<number | undefined> {
     const { fences } = this.#statements;
     if (!fences) return undefined;
-    return await this.#run("get", election, options, async (client) => {
+    return await this.run("get", election, options, async (client) => {
       const { rows } = await client.query(statement(fences.selectTerm, [election]));
       return fenceTermOf(rows[0]);
     });
@@ -125,7 +115,7 @@ export class PostgresRecordStore implements FencedRecordStore {
     const transaction = clientOf(connection);
     if (!transaction) throw new ConfigurationError(NO_CONNECTION);
     const { election } = leadership;
-    this.#connections.checkOpen();
+    this.server.connections.checkOpen();
     const { text, values } = this.fenceSql(leadership);
     try {
       // Sent in this turn, so that it precedes the statements of a caller that does not wait for `fence()`.
@@ -135,7 +125,7 @@ export class PostgresRecordStore implements FencedRecordStore {
       // The `query` of an ORM takes a text only.
       if (error instanceof TypeError) throw new ConfigurationError(NO_CONNECTION, { cause: error });
       const { code, message = "" } = error as { readonly code?: unknown; readonly message?: string };
-      if (code === NO_TRANSACTION) throw notInTransaction(election, this.#table.fences ?? this.#table.name);
+      if (code === NO_TRANSACTION) throw notInTransaction(election, this.table.fences ?? this.table.name);
       const [, currentTerm] = (code === NO_NUMBER ? FENCED_BY.exec(message) : undefined) ?? [];
       if (currentTerm === undefined) throw error;
       throw fenced(leadership, currentTerm === "none" ? undefined : Number(currentTerm));
@@ -143,33 +133,21 @@ export class PostgresRecordStore implements FencedRecordStore {
   }
 
   fenceSql({ election, term, termId }: Fenced): FenceSql {
-    return { text: this.#statements.guard, values: [...this.#table.keyOf(election), String(term), termId] };
+    return { text: this.#statements.guard, values: [...this.table.keyOf(election), String(term), termId] };
   }
 
   list(prefix: string, options: ListRecordsOptions): AsyncIterable<ListedRecord> {
     return listRows(
       prefix,
       options,
-      this.#table,
+      this.table,
       (number) => `$${number}`,
       async ({ clauses, values }, limits) =>
-        await this.#run("list", prefix, limits, async (client) => {
-          const { rows } = await client.query(statement(`SELECT ${SHOWN} FROM ${this.#table.name} ${clauses}`, [...values]));
+        await this.run("list", prefix, limits, async (client) => {
+          const { rows } = await client.query(statement(`SELECT ${SHOWN} FROM ${this.table.name} ${clauses}`, [...values]));
           if (!isCommitted(client)) throw readInTransaction({ store: this.name, election: prefix });
           return rows.map(withBytes);
         }),
-    );
-  }
-
-  async #run<T>(
-    operation: "get" | "list" | "put",
-    election: string,
-    limits: RecordRequestOptions,
-    act: (client: PostgresPoolClient) => Promise<T>,
-  ): Promise<T> {
-    const label = { store: this.name, operation, election, writes: operation === "put" };
-    return await this.#requests.run(label, limits, async (client) =>
-      label.writes ? await withoutWarning(client, label, () => act(client)) : await act(client),
     );
   }
 }

@@ -225,9 +225,11 @@ class OpenFiles implements SqliteConnections {
 }
 
 function checkPath(path: string): string {
-  // The URL of another database, which may contain a password.
-  if (/^[a-z][a-z0-9+.-]*:\/\/\S*@/i.test(path)) {
-    throw new ConfigurationError("sqlite is the URL of a server; pass the path of a database file, or use mysql or postgres.");
+  // The message shows nothing of a URL, because that may contain a password.
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path)) {
+    throw new ConfigurationError(
+      "sqlite is a URL; pass the path of a database file. For a server use mysql or postgres; a remote libsql has no option.",
+    );
   }
   if (path !== "" && !path.includes(":memory:") && !path.startsWith("file:")) return path;
   throw new ConfigurationError(
