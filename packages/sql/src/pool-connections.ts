@@ -84,6 +84,10 @@ export abstract class PoolConnections<Pool, Connection extends object> implement
   }
 
   abstract release(connection: Connection): void;
+  /**
+   * Closes a connection without sending anything. If the other end is gone, the socket would otherwise stay open for long, and so
+   * would the process.
+   */
   abstract discard(connection: Connection): void;
   abstract cancel(connection: Connection, by: Connection): Promise<void>;
   abstract blockersOf(connection: Connection, by: Connection): Promise<string | undefined>;

@@ -52,10 +52,6 @@ export class MySqlConnections extends PoolConnections<MySqlPool, MySqlPoolConnec
     connection.release();
   }
 
-  /**
-   * Closes a connection without sending anything. If the other end is gone, the socket would otherwise stay open for long, and so
-   * would the process.
-   */
   discard(connection: MySqlPoolConnection): void {
     connection.destroy();
     connection.connection?.stream?.destroy?.();

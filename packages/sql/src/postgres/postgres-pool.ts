@@ -97,10 +97,7 @@ export class PostgresConnections extends PoolConnections<PostgresPool, PostgresP
     this.#returned(client);
   }
 
-  /**
-   * Closes a connection without sending anything. If the other end is gone, the socket would otherwise stay open for long, and so
-   * would the process. The `error` listener stays, because a last error may still come.
-   */
+  /** Keeps the `error` listener, because a last error may still come. */
   discard(client: PostgresPoolClient): void {
     client.release(true);
     this.#returned(client);
