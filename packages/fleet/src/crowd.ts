@@ -54,7 +54,8 @@ export class Crowd {
     return {
       // Where members come and go without end, shards are balanced all the same.
       settled: quietMs >= settleMs || nowMs - this.#calmMs >= 10 * settleMs,
-      warned: nowMs - this.#warnedMs >= warnMs,
+      // Without a member that could take the shards, there is nobody to warn.
+      warned: this.#present === "" || nowMs - this.#warnedMs >= warnMs,
       // Gathering ends, whoever comes and goes.
       gathering: quietMs < gatherMs && nowMs - this.#gatherMs < 3 * gatherMs,
     };
