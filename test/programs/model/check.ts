@@ -13,6 +13,13 @@ export interface Check {
   readonly tells?: boolean | undefined;
 }
 
-export type Model = "lease" | "quorum/quorum" | "quorum/members" | "quorum/ages" | "voting/voting" | "voting/servers";
+export type Model =
+  | "lease"
+  | "quorum/quorum"
+  | "quorum/members"
+  | "quorum/ages"
+  | "voting/voting"
+  | "voting/servers"
+  | "fleet/fleet";
 
 export const TWO_VALID = "two candidates are valid at once";

@@ -1,4 +1,5 @@
 import { TWO_VALID, type Check } from "./check.ts";
+import { FLEET_LONG, FLEET_RIGHT, FLEET_WRONG } from "./fleet-checks.ts";
 import { QUORUM_LONG, QUORUM_RIGHT, QUORUM_WRONG } from "./quorum-checks.ts";
 import { VOTING_LONG, VOTING_RIGHT, VOTING_WRONG } from "./voting-checks.ts";
 
@@ -85,6 +86,7 @@ const WRONG: readonly Check[] = [
 
 /** @param full also returns the long checks. They come first, because they take longest. */
 export function checks(full: boolean): readonly Check[] {
-  const long = full ? [...LONG, ...QUORUM_LONG, ...VOTING_LONG] : [];
-  return [...long, ...RIGHT, ...QUORUM_RIGHT, ...VOTING_RIGHT, ...WRONG, ...QUORUM_WRONG, ...VOTING_WRONG];
+  const long = full ? [...LONG, ...QUORUM_LONG, ...VOTING_LONG, ...FLEET_LONG] : [];
+  const right = [...RIGHT, ...QUORUM_RIGHT, ...VOTING_RIGHT, ...FLEET_RIGHT];
+  return [...long, ...right, ...WRONG, ...QUORUM_WRONG, ...VOTING_WRONG, ...FLEET_WRONG];
 }

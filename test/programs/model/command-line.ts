@@ -7,7 +7,7 @@ export interface CommandLine {
 
 export const USAGE = `Usage: npm run model [-- --full]
 
-Searches every state of the models of the record protocol, of a quorum and of voting (test/programs/model): of the right ones, where
+Searches every state of the models of the record protocol, of a quorum, voting and a fleet (test/programs/model): of the right ones, where
 all claims have to hold, and of versions with one rule broken, where the search has to find how a claim is violated. By default it
 searches each right model within its smallest bounds, which takes a minute on two cores.
 
