@@ -115,6 +115,8 @@ describe("serve", () => {
       await using sidecar = await started("--fleet", "orders", "--http", "127.0.0.1:0");
       expect(sidecar.said).toContain("serving 'orders' as");
       expect(await status(sidecar.url, "/fleets.js")).toBe(200);
+      const metrics = await (await fetch(`${sidecar.url}/metrics`)).text();
+      expect(metrics).toContain('leasehold_fleet_members{fleet="orders"} 0');
     }
     command = new CapturedCommand();
     expect(await command.run("serve", "--fleet", "a/b")).toMatchObject({

@@ -36,6 +36,7 @@ export async function runFleet(part: FleetPart, options: RunOptions): Promise<nu
   const path = commandPath(options.command[0]);
   using signals = new StopSignals(options.ignoresHangup);
   const { stopped } = signals;
+  await using _server = await options.serve?.(undefined, stopped);
   /** The commands that run. */
   const terms = new Set<Pick<StopSignals, "passOn">>();
   // The first stop signal hands the shards over, one after the other. A second one goes to all commands.

@@ -6,15 +6,15 @@ import { parseHttpAddress } from "../http/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
 import { pageFiles } from "../serve/page.ts";
 
-/** Starts the HTTP server of `serve` for the elector of `run`. It refuses changes, because CMD has an API of its own. */
+/** Starts the HTTP server of `serve` for `run`: for its elector, or a fleet's metrics. It refuses changes: CMD has an API of its own. */
 export async function serveElector(
-  elector: Elector,
+  elector: Elector | undefined,
   { address, stopped }: { readonly address: string; readonly stopped: AbortSignal },
 ): Promise<AsyncDisposable> {
   const figures = new Figures();
-  const candidate = new ServedElector(elector, systemClock);
+  const candidates = elector ? [new ServedElector(elector, systemClock)] : [];
   const served = {
-    candidates: [candidate],
+    candidates,
     figures,
     page: pageFiles(),
     isStopping: () => stopped.aborted,
@@ -25,7 +25,7 @@ export async function serveElector(
   return {
     [Symbol.asyncDispose]: async () => {
       await server[Symbol.asyncDispose]();
-      candidate[Symbol.dispose]();
+      for (const candidate of candidates) candidate[Symbol.dispose]();
       figures[Symbol.dispose]();
     },
   };

@@ -32,8 +32,8 @@ export interface RunOptions {
   /** Prints a line about something that has gone wrong. */
   readonly tell: (line: string) => void;
   readonly logger: Logger;
-  /** Starts an HTTP server that answers who leads. It runs until it is disposed of. */
-  readonly serve?: ((elector: Elector, stopped: AbortSignal) => Promise<AsyncDisposable>) | undefined;
+  /** Starts an HTTP server that answers who leads; without an elector only metrics. It runs until it is disposed of. */
+  readonly serve?: ((elector: Elector | undefined, stopped: AbortSignal) => Promise<AsyncDisposable>) | undefined;
 }
 
 /** Returns the elector's options that describe the candidate. */

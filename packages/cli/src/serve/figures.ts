@@ -1,5 +1,6 @@
 import {
   electionMetrics,
+  fleetMetrics,
   REQUEST_BOUNDS,
   TAKEOVER_BOUNDS,
   type ElectionMeters,
@@ -8,6 +9,16 @@ import {
 } from "@leasehold/core/diagnostics";
 import { Histogram } from "./histogram.ts";
 import { Family, familyText, histogramText } from "./metric-family.ts";
+
+/** A fleet as a whole: as its coordinator knows it, or as it was read. */
+export interface WholeFleet {
+  readonly fleet: string;
+  readonly members: number;
+  /** The number of shards in each state. */
+  readonly shards: Readonly<Record<string, number>>;
+  readonly imbalance: number;
+  readonly planBytes?: number | undefined;
+}
 
 /** The lease of an election, as configured in this process. */
 export interface ConfiguredLease {
@@ -25,10 +36,13 @@ export class Figures implements ElectionMeters, Disposable {
   readonly #renewals = new Family(() => new Histogram(REQUEST_BOUNDS));
   readonly #takeovers = new Family(() => new Histogram(TAKEOVER_BOUNDS));
   readonly #requests = new Family(() => new Histogram(REQUEST_BOUNDS));
+  readonly #fleetEvents = new Family(() => 0);
   readonly #measurement = electionMetrics(this);
+  readonly #fleets = fleetMetrics((fleet, event, count) => void (this.#fleetEvents.of({ fleet, event }).value += count));
 
   [Symbol.dispose](): void {
     this.#measurement.stop();
+    this.#fleets.stop();
   }
 
   /** Shows these counters from 0 on. Prometheus' increase() does not see the first step of a counter that was absent before. */
@@ -57,8 +71,11 @@ export class Figures implements ElectionMeters, Disposable {
     this.#requests.of({ store, operation, outcome }).value.observe(durationMs / 1_000);
   }
 
-  /** Returns all metrics as text. Computes the gauges at the call. */
-  text(leases: readonly ConfiguredLease[]): string {
+  /**
+   * Returns all metrics as text. Computes the gauges at the call.
+   * @param readFleets the fleets that this process shows without being a member.
+   */
+  text(leases: readonly ConfiguredLease[], readFleets: readonly WholeFleet[] = []): string {
     const elections = this.#measurement.elections();
     const gauge = (name: string, help: string, valueOf: (election: MeasuredElection) => number | undefined): string => {
       const samples = elections.flatMap((each) => {
@@ -104,6 +121,42 @@ export class Figures implements ElectionMeters, Disposable {
       histogramText("leasehold_renewal_duration_seconds", "How long renewals took.", this.#renewals),
       histogramText("leasehold_takeover_duration_seconds", "How long nobody led before this process took over.", this.#takeovers),
       histogramText("leasehold_store_request_duration_seconds", "How long requests to the store took.", this.#requests),
+      this.#fleetText(readFleets),
+    ].join("");
+  }
+
+  #fleetText(read: readonly WholeFleet[]): string {
+    const own = this.#fleets.fleets();
+    const coordinated = own.flatMap(({ fleet, totals }) => {
+      if (!totals || read.some((one) => one.fleet === fleet)) return [];
+      const { held, leaving, free, ...rest } = totals;
+      return [{ fleet, shards: { held, leaving, free }, ...rest }];
+    });
+    const all: readonly WholeFleet[] = [...coordinated, ...read];
+    const gauge = <T extends { readonly fleet: string }>(
+      name: string,
+      help: string,
+      of: readonly T[],
+      value: (one: T) => number | undefined,
+    ): string => {
+      const samples = of.flatMap((one) => ({ labels: { fleet: one.fleet }, value: value(one) ?? NaN }));
+      return familyText(
+        `leasehold_fleet_${name}`,
+        "gauge",
+        help,
+        samples.filter((sample) => !Number.isNaN(sample.value)),
+      );
+    };
+    const shards = all.flatMap(({ fleet, shards: states }) =>
+      Object.entries(states).map(([state, value]) => ({ labels: { fleet, state }, value })),
+    );
+    return [
+      gauge("held", "Shards that this process holds, valid at this moment.", own, ({ held }) => held),
+      familyText("leasehold_fleet_shards", "gauge", "Shards of the whole fleet by their state.", shards),
+      gauge("members", "Members of the whole fleet.", all, ({ members }) => members),
+      gauge("imbalance", "The most shards of a member less the least.", all, ({ imbalance }) => imbalance),
+      gauge("plan_bytes", "The size of the plan.", all, ({ planBytes }) => planBytes),
+      familyText("leasehold_fleet_events_total", "counter", "Events of this process's members.", this.#fleetEvents),
     ].join("");
   }
 }

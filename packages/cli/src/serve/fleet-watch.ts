@@ -2,6 +2,7 @@ import { isLeaseholdError, type LeaseStore } from "@leasehold/core";
 import { summarizeError } from "@leasehold/core/diagnostics";
 import { sleep, type Clock } from "@leasehold/core/provider";
 import type { FleetStatus } from "@leasehold/fleet";
+import type { WholeFleet } from "./figures.ts";
 
 /** The pause between two reads of a fleet. */
 const PERIOD_MS = 2_000;
@@ -32,6 +33,18 @@ export class FleetWatch {
     }
   }
 
+  /** Reads each fleet once, for metrics. A fleet that cannot be read is left out. */
+  async figures(): Promise<readonly WholeFleet[]> {
+    const views = await Promise.all(this.#fleets.map(async (fleet) => await this.#read(fleet)));
+    return views.flatMap((view) => ("error" in view ? [] : [wholeFleet(view)]));
+  }
+
+  async #read(fleet: string): Promise<FleetView> {
+    const { readFleet } = await import("@leasehold/fleet");
+    const failed = (error: unknown): FleetView => ({ fleet, error: summarizeError(error).message });
+    return await readFleet(this.#store, fleet).catch(failed);
+  }
+
   start(tell: (view: FleetView) => void): void {
     if (this.#fleets.length === 0) return;
     this.#following = new AbortController();
@@ -43,14 +56,20 @@ export class FleetWatch {
   }
 
   async #follow(tell: (view: FleetView) => void, signal: AbortSignal): Promise<void> {
-    const { readFleet } = await import("@leasehold/fleet");
     while (!signal.aborted) {
       for (const fleet of this.#fleets) {
-        const failed = (error: unknown): FleetView => ({ fleet, error: summarizeError(error).message });
-        const view = await readFleet(this.#store, fleet).catch(failed);
+        const view = await this.#read(fleet);
         if (!signal.aborted) tell(view);
       }
       await sleep(this.#clock, PERIOD_MS, signal);
     }
   }
+}
+
+function wholeFleet({ fleet, members, shards }: FleetStatus): WholeFleet {
+  const states = { held: 0, leaving: 0, lost: 0, unknown: 0, failing: 0, free: 0 };
+  for (const { state } of shards) states[state] += 1;
+  const counts = members.map((member) => member.shards);
+  const imbalance = counts.length === 0 ? 0 : Math.max(...counts) - Math.min(...counts);
+  return { fleet, members: members.length, shards: states, imbalance };
 }

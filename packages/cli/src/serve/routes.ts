@@ -46,14 +46,14 @@ const CHANGE: Readonly<Record<string, About>> = {
   },
 };
 
-/** Returns the answer to a request. Only `POST /resign` waits for the store. */
+/** Returns the answer to a request. Only `POST /resign`, and `/metrics` of fleets, wait for the store. */
 export async function answerTo({ method, path, wantsHtml }: Question, served: Served): Promise<HttpReply> {
   const { candidates, page } = served;
   const [only] = candidates;
   if (method === "GET") {
     const file = page.get(path === "/" && wantsHtml ? "/dashboard.html" : path);
     if (file) return { status: 200, ...file };
-    const whole = wholeAnswer(path, served);
+    const whole = await wholeAnswer(path, served);
     if (whole) return whole;
   }
   const { name, rest } = electionIn(path);
@@ -72,7 +72,7 @@ export async function answerTo({ method, path, wantsHtml }: Question, served: Se
 }
 
 /** Returns the answer for a path of the whole process. Undefined for a path of one election. */
-function wholeAnswer(path: string, { candidates, figures, isStopping }: Served): HttpReply | undefined {
+async function wholeAnswer(path: string, { candidates, figures, fleets, isStopping }: Served): Promise<HttpReply | undefined> {
   const isAlive = candidates.every((candidate) => candidate.isAlive);
   switch (path) {
     case "/livez":
@@ -85,7 +85,7 @@ function wholeAnswer(path: string, { candidates, figures, isStopping }: Served):
       return json(200, { elections: candidates.map((candidate) => candidate.view()) });
     case "/metrics": {
       const leases = candidates.map(({ election, elector }) => ({ election, leaseDurationMs: elector.timing.leaseDurationMs }));
-      return { status: 200, type: METRICS_TYPE, body: figures.text(leases) };
+      return { status: 200, type: METRICS_TYPE, body: figures.text(leases, await fleets?.figures()) };
     }
     default:
       return undefined;

@@ -34,7 +34,7 @@ interface Options {
 
 /** The options that only a member of a fleet has, and those that it has not. */
 const OF_FLEETS = ["shards", "atMost", "maxShards", "priority"] as const;
-const NOT_OF_FLEETS = ["election", "occurrence", "restart", "http", "wait", "value", "lostExitCode", "conflictExitCode"];
+const NOT_OF_FLEETS = ["election", "occurrence", "restart", "wait", "value", "lostExitCode", "conflictExitCode"];
 /** A command starts for each shard, so the last member that lives must not start all of them. */
 const MAX_SHARDS = 16;
 
@@ -63,7 +63,7 @@ export const verb: Verb = {
           "http",
         ]),
       )
-      .option("--http <address>", "answer over HTTP who leads, as serve does")
+      .option("--http <address>", "answer over HTTP who leads, as serve does; for --fleet: metrics")
       .addOption(
         new Option("--fleet <name>", "run the command once for each shard that this member of a fleet holds").conflicts(
           NOT_OF_FLEETS,

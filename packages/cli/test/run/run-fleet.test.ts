@@ -1,6 +1,11 @@
 /** `leasehold run --fleet` and its commands, in the process of the test. */
+import { get } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Elector } from "@leasehold/core";
 import { readFleet } from "@leasehold/fleet";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { serveElector } from "../../src/run/run-http.ts";
 import { RunHere } from "./run-here.ts";
 
 /** A script that writes its shard, and then waits for a signal. */
@@ -32,6 +37,34 @@ test("a command runs for each shard, until a second stop signal goes to all of t
   expect([here.read("0.end"), here.read("1.end")]).toEqual(["ended\n", "ended\n"]);
   expect((await readFleet(here.store, "orders")).members).toEqual([]);
 });
+
+test("--http answers with the metrics of a fleet, which name no shard", { timeout: 120_000 }, async () => {
+  const socket = join(here.folder, "metrics.sock");
+  const serve = async (elector: Elector | undefined, stopped: AbortSignal): Promise<AsyncDisposable> =>
+    await serveElector(elector, { address: `unix:${socket}`, stopped });
+  const ended = here.runFleet({ fleet: "orders", shards: 2 }, WAITING, { ...OPTIONS, serve });
+  await Promise.all([here.wrote("0"), here.wrote("1")]);
+  const body = await bodyOf(socket, "/metrics");
+  const lines = body.split("\n").filter((line) => line.startsWith("leasehold_fleet_"));
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'leasehold_fleet_held{fleet="orders"} 2',
+      'leasehold_fleet_shards{fleet="orders",state="held"} 2',
+      'leasehold_fleet_members{fleet="orders"} 1',
+      'leasehold_fleet_events_total{fleet="orders",event="shard_started"} 2',
+    ]),
+  );
+  expect(lines.join()).not.toMatch(/shard=|member=/);
+  here.signal("SIGTERM");
+  here.signal("SIGTERM");
+  expect(await ended).toBe(143);
+});
+
+async function bodyOf(socketPath: string, path: string): Promise<string> {
+  return await new Promise((resolve, reject) => {
+    get({ socketPath, path }, (response) => void text(response).then(resolve, reject)).on("error", reject);
+  });
+}
 
 test("a command that fails lets its shard rest, and no other command ends", { timeout: 120_000 }, async () => {
   const script = `[ "$LEASEHOLD_SHARD" = 0 ] && { echo x >> $0/tries; exit 3; }; ${WAITING}`;
