@@ -120,7 +120,7 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   /**
-   * Records for a `QuorumLeaseStore` that has this store as a member. Each is in a blob of its own, below `records/`, and its
+   * Records for a `QuorumLeaseStore` that has this store as a member, and for a `Fleet`. Each is in a blob of its own, below `records/`, and its
    * writes are conditional on the blob's ETag. Records do not use native leases, and do not contain this store's leases.
    *
    * @throws {ConfigurationError} if the store holds a single blob.

@@ -29,12 +29,7 @@ import { IMPOSSIBLE_ETAG, serviceReply } from "./requests.ts";
  */
 export class BlobRecordStore implements RecordStore {
   readonly name: string = STORE_NAME;
-  readonly capabilities: RecordStoreCapabilities = {
-    maxValueBytes: 65_536,
-    fence: "none",
-    // An expiry may be found late by the width of the age's bounds.
-    storeClock: { toleranceMs: 2 * AGE_UNCERTAINTY_MS, exact: false },
-  };
+  readonly capabilities: RecordStoreCapabilities;
   readonly list?: NonNullable<RecordStore["list"]>;
   readonly #place: Pick<BlobPlace, "container" | "createsContainer">;
   readonly #prefix: string;
@@ -46,6 +41,13 @@ export class BlobRecordStore implements RecordStore {
   constructor(place: Pick<BlobPlace, "container" | "createsContainer">, prefix: string, lists: boolean = false) {
     this.#place = place;
     this.#prefix = prefix;
+    this.capabilities = {
+      maxValueBytes: 65_536,
+      fence: "none",
+      // An expiry may be found late by the width of the age's bounds.
+      storeClock: { toleranceMs: 2 * AGE_UNCERTAINTY_MS, exact: false },
+      ...(lists ? { fleet: true } : {}),
+    };
     if (lists) this.list = (begin, options) => this.#list(begin, options);
   }
 

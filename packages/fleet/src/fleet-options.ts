@@ -1,14 +1,14 @@
 import { ConfigurationError, timing, UnsupportedError } from "@leasehold/core";
 import type { LeaseStore, LoggerOption, TimingOptions, TimingReport } from "@leasehold/core";
-import { checkName, checkOptions, defineOptions, duration, sharedClock } from "@leasehold/core/provider";
-import type { Clock, RecordLeaseStore } from "@leasehold/core/provider";
+import { checkName, checkOptions, defineOptions, duration, RecordLeaseStore, sharedClock } from "@leasehold/core/provider";
+import type { Clock, RecordStore } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
 import { isWeight } from "./report.ts";
 import { ShardList, type ShardsOption } from "./shard-list.ts";
 
 /** The options of a {@link Fleet}. Durations are in milliseconds. */
 export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
-  /** A store whose `capabilities.fleet` is true. Every member of a fleet uses the same records. */
+  /** A store whose `capabilities.fleet`, or that of its `records`, is true. Every member of a fleet uses the same records. */
   readonly store: LeaseStore;
   /** The name of the fleet: up to 229 bytes of UTF-8, without a slash. One name is for one kind of work. */
   readonly fleet: string;
@@ -133,15 +133,27 @@ function timingOf(options: FleetOptions): TimingOptions {
   return { leaseDurationMs, retryPeriodMs, ...given };
 }
 
-/** @throws {ConfigurationError | UnsupportedError} unless a fleet can be kept in this store. */
+/** The stores on the records of stores that have leases of their own, too. */
+const onRecords = new WeakMap<RecordStore, RecordLeaseStore>();
+
+/**
+ * Returns the store of a fleet's records.
+ * @throws {ConfigurationError | UnsupportedError} unless a fleet can be kept in this store.
+ */
 export function storeOf(store: LeaseStore): RecordLeaseStore {
   const given = store as Partial<RecordLeaseStore> | null | undefined;
   if (typeof given?.capabilities !== "object" || typeof given.acquire !== "function") {
     throw new ConfigurationError("store is not a LeaseStore. Make one first, for instance new SqlLeaseStore({ sqlite: path }).");
   }
   if (given.capabilities.fleet === true && given.capabilities.list === true && given.records) return store as RecordLeaseStore;
+  const { records } = given;
+  if (records?.capabilities.fleet === true && records.list) {
+    const made = onRecords.get(records) ?? new RecordLeaseStore(records, { clock: store.clock });
+    onRecords.set(records, made);
+    return made;
+  }
   throw new UnsupportedError(
-    `${store.name} cannot keep a fleet. Use a store whose capabilities.fleet is true: SQLite, PostgreSQL, MySQL, DynamoDB, Firestore, Redis or memory.`,
+    `${store.name} cannot keep a fleet. Use SQLite, PostgreSQL, MySQL, DynamoDB, Firestore, Azure blobs, Redis or memory.`,
   );
 }
 

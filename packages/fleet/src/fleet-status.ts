@@ -10,7 +10,7 @@ import { decodeReport } from "./report.ts";
 
 /** One member of a fleet, as of its own read. */
 export interface MemberStatus {
-  /** The name of its session's lease. `store.break` ends the session, and so all of its shards. */
+  /** The name of its session's lease. */
   readonly election: string;
   readonly memberId: string;
   /** The state of its session's lease. `unknown` where a first read says so. */
@@ -64,9 +64,10 @@ export interface FleetStatus {
  */
 export async function readFleet(store: LeaseStore, fleet: string): Promise<FleetStatus> {
   const { records, names } = openFleet(store, fleet);
-  const hasClock = store.capabilities.storeClock !== undefined;
+  const leases = storeOf(store);
+  const hasClock = leases.capabilities.storeClock !== undefined;
   const [head, stored, first] = await Promise.all([
-    store.read(names.head, { timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS, expiry: hasClock ? "store-clock" : "observed" }),
+    leases.read(names.head, { timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS, expiry: hasClock ? "store-clock" : "observed" }),
     records.readPlan(true),
     records.listMembers(),
   ]);

@@ -3,5 +3,5 @@ export type { FleetEvents } from "./fleet-events.ts";
 export type { FleetOptions } from "./fleet-options.ts";
 export type { Shard, ShardTask } from "./hold.ts";
 export type { ShardsOption } from "./shard-list.ts";
-export { releaseShard, resetFleet } from "./orders.ts";
+export { evictMember, releaseShard, resetFleet } from "./orders.ts";
 export { readFleet, type FleetStatus, type MemberStatus, type ShardStatus } from "./fleet-status.ts";

@@ -3,7 +3,8 @@
 import { ConfigurationError, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
-import { openFleet } from "./fleet-status.ts";
+import { storeOf } from "./fleet-options.ts";
+import { openFleet, type MemberStatus } from "./fleet-status.ts";
 import type { FleetRecords } from "./fleet-records.ts";
 import type { Plan } from "./plan.ts";
 import { decodeReport } from "./report.ts";
@@ -45,6 +46,16 @@ export async function releaseShard(
   throw wroteFirst(fleet);
 }
 
+/**
+ * Ends the session of a member. Its shards move once its lease has run out, and its process joins again. Returns false if that session
+ * is over by itself.
+ * @throws {ConfigurationError | UnsupportedError} at once for bad input.
+ * @throws {StoreError} if a request fails.
+ */
+export async function evictMember(store: LeaseStore, { election, term }: MemberStatus): Promise<boolean> {
+  return (await storeOf(store).break(election, { reason: "evicted by an operator", ifTerm: term })).broken;
+}
+
 async function tell(records: FleetRecords, revision: number): Promise<true> {
   await records.tell(revision);
   return true;
@@ -84,7 +95,7 @@ export async function resetFleet(
       // The list may lag. A later one shows the sessions that the first one did not.
       if (isFirst ? state === "vacant" || term === 0 : !isOlder(one, plan.revision)) continue;
       isDone = false;
-      await store.break(names.member(slot), { reason: REASON, ifTerm: term });
+      await storeOf(store).break(names.member(slot), { reason: REASON, ifTerm: term });
     }
     if (!isDone) await sleep(clock, waitMs, signal);
   }

@@ -93,9 +93,12 @@ async function evict({ command, environment, store, fleet, target }: Order): Pro
   const { election, term, memberId, shards } = member;
   environment.stderr.write(`${printable(memberId)}: ${member.state}, ${shards} shards, ${election}, term ${term}\n`);
   await confirm(command, environment, "End its session? Its process joins again if it still runs.");
-  const outcome = await store.break(election, { reason: "evicted by an operator", ifTerm: term });
-  if (!outcome.broken) throw new CommandError(EXIT.notElected, "that session is over by itself: nothing was ended.");
-  printResult(command, environment, `its session is ended; its ${shards} shards move once its lease has run out.`, outcome);
+  const { evictMember } = await import("@leasehold/fleet");
+  if (!(await evictMember(store, member)))
+    throw new CommandError(EXIT.notElected, "that session is over by itself: nothing was ended.");
+  printResult(command, environment, `its session is ended; its ${shards} shards move once its lease has run out.`, {
+    broken: true,
+  });
   return EXIT.done;
 }
 
