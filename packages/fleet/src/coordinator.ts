@@ -23,22 +23,32 @@ const DUE = 0.9;
 const LONG = 10;
 
 /** The work of one coordinator, from its acquisition of the head until it gives it up. */
-interface Office {
+class Office {
   readonly lease: Lease;
   readonly sinceMs: number;
   readonly crowd: Crowd;
   readonly watch: SlotWatch;
-  readonly returns: Returns;
+  readonly returns = new Returns();
   /** The value of the head, and when it was written. */
   told: string;
   toldMs: number;
   /** When the plan was written. */
-  revisedMs: number;
-  failures: number;
+  revisedMs = -Infinity;
+  failures = 0;
   /** Since when the lists of the members differ. */
   differMs: number | undefined;
   /** Since when the plan is being reset. */
   resetMs: number | undefined;
+
+  constructor(settings: FleetSettings, records: FleetRecords, lease: Lease, told: string) {
+    const nowMs = settings.clock.monotonicMs();
+    this.lease = lease;
+    this.sinceMs = nowMs;
+    this.crowd = new Crowd(settings, nowMs);
+    this.watch = new SlotWatch(settings, records);
+    this.told = told;
+    this.toldMs = nowMs;
+  }
 }
 
 export class Coordinator {
@@ -87,26 +97,13 @@ export class Coordinator {
 
   /** Makes one attempt to take the head. @param known the highest revision that this process knows. */
   async take(known: number): Promise<void> {
-    const { store, clock, names, memberId, timing, settleMs, gatherMs } = this.#settings;
+    const { store, names, memberId, timing } = this.#settings;
     const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs: timeoutMs } = timing;
     const value = encodeHead({ revision: known, id: "", isBusy: true, members: 0, bytes: 0 });
     const request = { election: names.head, candidateId: memberId, value, leaseDurationMs, renewIntervalMs, timeoutMs };
     const outcome = await store.acquire(request);
     if (!outcome.acquired) return;
-    const nowMs = clock.monotonicMs();
-    this.#office = {
-      lease: outcome.lease,
-      sinceMs: nowMs,
-      crowd: new Crowd({ settleMs, gatherMs, warnMs: 1.2 * renewIntervalMs }, nowMs),
-      watch: new SlotWatch(this.#settings, this.#records),
-      returns: new Returns(),
-      told: value,
-      toldMs: nowMs,
-      revisedMs: -Infinity,
-      failures: 0,
-      differMs: undefined,
-      resetMs: undefined,
-    };
+    this.#office = new Office(this.#settings, this.#records, outcome.lease, value);
     this.#stored = undefined;
     this.#isBusy = true;
     this.#settings.list.forget();
@@ -196,10 +193,9 @@ export class Coordinator {
   }
 
   async #refreshList({ shards }: Plan): Promise<void> {
-    const { clock, timing, list, shardsRefreshMs, names } = this.#settings;
-    const limits = { clock, everyMs: shardsRefreshMs, timeoutMs: timing.attemptTimeoutMs };
+    const { list, names } = this.#settings;
     try {
-      if (await list.refresh([...shards.keys()], limits)) this.#reporter.problem("answer", undefined);
+      if (await list.refresh([...shards.keys()], this.#settings)) this.#reporter.problem("answer", undefined);
     } catch (error) {
       this.#reporter.problem("answer", `The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
     }

@@ -1,16 +1,13 @@
 // How long members have neither come nor gone, as a coordinator sees it.
 
+import type { FleetSettings } from "./fleet-options.ts";
 import type { Plan, Seen, SeenSlot } from "./plan.ts";
 
-export interface CrowdOptions {
-  readonly settleMs: number;
-  readonly gatherMs: number;
-  /** All members have polled once, if they poll with their renewals. */
-  readonly warnMs: number;
-}
+/** So many renew intervals after the warning all members have polled once. */
+const WARNED = 1.2;
 
 export class Crowd {
-  readonly #options: CrowdOptions;
+  readonly #settings: FleetSettings;
   #present = "";
   #changedMs: number;
   /** Since when most shards are free; gathering counts from then. */
@@ -19,8 +16,8 @@ export class Crowd {
   #calmMs: number;
   #warnedMs = Infinity;
 
-  constructor(options: CrowdOptions, nowMs: number) {
-    this.#options = options;
+  constructor(settings: FleetSettings, nowMs: number) {
+    this.#settings = settings;
     this.#changedMs = nowMs;
     this.#gatherMs = nowMs;
     this.#calmMs = nowMs;
@@ -49,13 +46,13 @@ export class Crowd {
 
   /** Returns what the next plan needs to know. */
   at(nowMs: number): { settled: boolean; warned: boolean; gathering: boolean } {
-    const { settleMs, gatherMs, warnMs } = this.#options;
+    const { settleMs, gatherMs, timing } = this.#settings;
     const quietMs = nowMs - this.#changedMs;
     return {
       // Where members come and go without end, shards are balanced all the same.
       settled: quietMs >= settleMs || nowMs - this.#calmMs >= 10 * settleMs,
       // Without a member that could take the shards, there is nobody to warn.
-      warned: this.#present === "" || nowMs - this.#warnedMs >= warnMs,
+      warned: this.#present === "" || nowMs - this.#warnedMs >= WARNED * timing.renewIntervalMs,
       // Gathering ends, whoever comes and goes.
       gathering: quietMs < gatherMs && nowMs - this.#gatherMs < 3 * gatherMs,
     };

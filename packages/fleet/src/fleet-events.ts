@@ -1,3 +1,4 @@
+import { defineOptions } from "@leasehold/core/provider";
 import type { Shard } from "./hold.ts";
 
 /** The events of a {@link Fleet}. They notify: a listener that throws changes nothing. */
@@ -20,13 +21,6 @@ export interface FleetEvents {
   readonly coordinating: { readonly term: number };
 }
 
-export const EVENT_NAMES: Readonly<Record<keyof FleetEvents, true>> = {
-  joined: true,
-  renewed: true,
-  left: true,
-  shardStarted: true,
-  shardStopped: true,
-  shardFailed: true,
-  overrun: true,
-  coordinating: true,
-};
+export const EVENT_NAMES: Readonly<Record<keyof FleetEvents, true>> = defineOptions<FleetEvents>()(
+  "joined renewed left shardStarted shardStopped shardFailed overrun coordinating",
+);

@@ -23,7 +23,12 @@ export class FleetNames {
 
   /** @throws {ConfigurationError} for a name that no election could have, or with a slash. */
   constructor(fleet: unknown) {
-    checkFleetName(fleet);
+    checkName("name", fleet);
+    if (fleet.includes("/")) {
+      throw new ConfigurationError(
+        `The fleet's name '${fleet}' has a slash, which separates the fleet's records; use another character.`,
+      );
+    }
     this.fleet = fleet;
     const prefix = `${PREFIX}${fleet}/`;
     checkName("name", `${prefix}member/${MAX_SLOTS}`);
@@ -63,12 +68,4 @@ export class FleetNames {
       `The shard '${shard}' has a name of ${bytes} bytes of UTF-8; in the fleet '${this.fleet}' at most ${most} fit.`,
     );
   }
-}
-
-function checkFleetName(fleet: unknown): asserts fleet is string {
-  checkName("name", fleet);
-  if (!fleet.includes("/")) return;
-  throw new ConfigurationError(
-    `The fleet's name '${fleet}' has a slash, which separates the fleet's records; use another character.`,
-  );
 }

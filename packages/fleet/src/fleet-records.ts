@@ -1,25 +1,19 @@
 // The requests of a fleet beside its leases: the plan, the fences of shards, and the list of members.
 
 import { ForeignRecordError, parseLeaseRecord, RECORD_SCHEMA, sendRequest } from "@leasehold/core/provider";
-import type { Clock, LeaseRecord, RecordLeaseStore, StoredRecord } from "@leasehold/core/provider";
-import type { LeaseSnapshot } from "@leasehold/core";
-import type { FleetNames } from "./fleet-names.ts";
+import type { LeaseRecord, RecordLeaseStore, StoredRecord } from "@leasehold/core/provider";
+import { LeaseholdError, type LeaseSnapshot, type TimingReport } from "@leasehold/core";
+import type { FleetSettings } from "./fleet-options.ts";
 import { decodeHead } from "./head.ts";
+import type { Shard } from "./hold.ts";
 import { decodePlan, encodePlan, MAX_PLAN_BYTES } from "./plan-text.ts";
 import { sessionName, type Plan } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
-export interface FleetRecordsOptions {
-  readonly store: RecordLeaseStore;
-  readonly clock: Clock;
-  readonly names: FleetNames;
-  /** The label of this member. */
-  readonly memberId: string;
-  readonly leaseDurationMs: number;
-  readonly renewIntervalMs: number;
-  /** The longest that one request may take, in milliseconds. */
-  readonly timeoutMs: number;
-}
+/** The part of a member's settings that its records need. */
+type RecordSettings = Pick<FleetSettings, "store" | "clock" | "names" | "memberId"> & {
+  readonly timing: Pick<TimingReport, "leaseDurationMs" | "renewIntervalMs" | "attemptTimeoutMs">;
+};
 
 /** The plan with the version of its record. */
 export interface StoredPlan {
@@ -29,20 +23,6 @@ export interface StoredPlan {
   readonly id: string;
   readonly bytes: number;
 }
-
-/** The shard and the leadership whose guarded writes are to pass. */
-export interface Seal {
-  readonly shard: string;
-  readonly term: number;
-  readonly termId: string;
-}
-
-/**
- * - `sealed`: guarded writes of every earlier term fail from now on.
- * - `behind`: the fence has this term or a later one already.
- * - `lost`: another write came first. Try again.
- */
-export type SealOutcome = { readonly is: "sealed" | "lost" } | { readonly is: "behind"; readonly term: number };
 
 /** A record, or the term that its fence remembers if the record itself is gone. */
 interface Found {
@@ -62,10 +42,13 @@ const givenUp = new WeakMap<RecordLeaseStore, readonly string[]>();
 export class FleetRecords {
   /** The highest revision that an operator has told, as of the last list of the members. */
   told = 0;
-  readonly #options: FleetRecordsOptions;
+  readonly #options: RecordSettings;
+  /** The longest that one request may take, in milliseconds. */
+  readonly #timeoutMs: number;
 
-  constructor(options: FleetRecordsOptions) {
+  constructor(options: RecordSettings) {
     this.#options = options;
+    this.#timeoutMs = options.timing.attemptTimeoutMs;
   }
 
   /** Reads the plan. @throws if the record is no plan that this version reads. */
@@ -95,7 +78,8 @@ export class FleetRecords {
 
   /** Lists the members, each as of its own read. @throws unless the list is complete. */
   async listMembers(): Promise<Map<number, LeaseSnapshot>> {
-    const { store, names, timeoutMs } = this.#options;
+    const { store, names } = this.#options;
+    const timeoutMs = this.#timeoutMs;
     const found = new Map<number, LeaseSnapshot>();
     for await (const listed of store.list(names.members, { timeoutMs })) {
       const slot = names.slotOf(listed.election);
@@ -125,37 +109,40 @@ export class FleetRecords {
     return (await this.#read(this.#options.names.member(slot), true))?.record;
   }
 
-  /** Makes the shard's fence let this leadership pass, and no earlier one. Sends a read and a write. */
-  async seal({ shard, term, termId }: Seal): Promise<SealOutcome> {
-    const name = this.#options.names.shard(shard);
-    const found = await this.#read(name, true);
-    if (found?.record?.term === term && found.record.termId === termId) return { is: "sealed" };
-    const fenceTerm = found?.record?.term ?? found?.lostTerm ?? 0;
-    if (fenceTerm >= term) return { is: "behind", term: fenceTerm };
-    const written = await this.#put(name, this.#record(term, termId), found?.version, { term, termId });
-    return { is: written === undefined ? "lost" : "sealed" };
+  /**
+   * Makes the shard's fence let this leadership pass, and no earlier one. Sends a read and a write. Returns false if another write
+   * came first.
+   * @throws {FenceAheadError} if the fence has this term or a later one already.
+   */
+  async seal(shard: Shard): Promise<boolean> {
+    const { election, term, termId } = shard;
+    const found = await this.#read(election, true);
+    if (found?.record?.term === term && found.record.termId === termId) return true;
+    const fenceTerm = termOf(found);
+    if (fenceTerm >= term) throw new FenceAheadError(shard, fenceTerm);
+    return (await this.#put(election, this.#record(term, termId), found?.version, { term, termId })) !== undefined;
   }
 
   /** Tells the coordinator that the plan has this revision at least, so that it reads the plan. */
-  async tell(revision: number): Promise<void> {
+  async tell(revision: number): Promise<true> {
     const { told } = this.#options.names;
     for (;;) {
       const found = await this.#read(told, true);
-      if ((found?.record?.term ?? found?.lostTerm ?? 0) >= revision) return;
-      if ((await this.#put(told, this.#record(revision, null), found?.version)) !== undefined) return;
+      if (termOf(found) >= revision) return true;
+      if ((await this.#put(told, this.#record(revision, null), found?.version)) !== undefined) return true;
     }
   }
 
   /** Reads what a reset needs of the plan, which may be damaged. */
   async readMark(): Promise<{ revision: number; version: string | undefined; leaseMs: number }> {
     const found = await this.#read(this.#options.names.plan, true);
-    let leaseMs = this.#options.leaseDurationMs;
+    let { leaseDurationMs: leaseMs } = this.#options.timing;
     try {
       leaseMs = Math.max(leaseMs, decodePlan(found?.record?.value ?? "").leaseMs);
     } catch {
       // It is damaged, or gone.
     }
-    return { revision: found?.record?.term ?? found?.lostTerm ?? 0, version: found?.version, leaseMs };
+    return { revision: termOf(found), version: found?.version, leaseMs };
   }
 
   /**
@@ -163,7 +150,8 @@ export class FleetRecords {
    * `undefined` if there is no such record.
    */
   async highest(): Promise<{ term: number | undefined; leaseMs: number }> {
-    const { store, names, timeoutMs } = this.#options;
+    const { store, names } = this.#options;
+    const timeoutMs = this.#timeoutMs;
     const terms: number[] = [];
     let leaseMs = 0;
     const note = ({ leaseDurationMs = 0 }: Pick<LeaseSnapshot, "leaseDurationMs">, term: number): void => {
@@ -179,7 +167,8 @@ export class FleetRecords {
   }
 
   #record(term: number, termId: string | null, value?: string): LeaseRecord {
-    const { clock, memberId, leaseDurationMs, renewIntervalMs } = this.#options;
+    const { clock, memberId, timing } = this.#options;
+    const { leaseDurationMs, renewIntervalMs } = timing;
     return {
       schema: RECORD_SCHEMA,
       term,
@@ -193,8 +182,9 @@ export class FleetRecords {
   }
 
   async #read(name: string, consistent: boolean): Promise<Found | undefined> {
-    const { store, timeoutMs } = this.#options;
-    const stored = await this.#send("get", name, (signal) => store.records.get(name, { signal, timeoutMs, consistent }));
+    const { store } = this.#options;
+    const limits = { timeoutMs: this.#timeoutMs, consistent };
+    const stored = await this.#send("get", name, (signal) => store.records.get(name, { signal, ...limits }));
     if (!stored) return undefined;
     const { version, lostTerm } = stored;
     return lostTerm === undefined ? { version, record: parsed(name, store.name, stored) } : { version, lostTerm };
@@ -206,17 +196,32 @@ export class FleetRecords {
     ifVersion: string | undefined,
     fence?: { readonly term: number; readonly termId: string },
   ): Promise<string | undefined> {
-    const { store, timeoutMs } = this.#options;
-    const condition = { ifVersion, keepsNonce: false, ...(fence ? { fence } : {}) };
-    const outcome = await this.#send("put", name, (signal) =>
-      store.records.put(name, record, { signal, timeoutMs, ...condition }),
-    );
+    const { store } = this.#options;
+    const condition = { ifVersion, timeoutMs: this.#timeoutMs, keepsNonce: false, ...(fence ? { fence } : {}) };
+    const outcome = await this.#send("put", name, (signal) => store.records.put(name, record, { signal, ...condition }));
     return outcome.stored ? outcome.version : undefined;
   }
 
   async #send<T>(operation: "get" | "put", election: string, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const { clock, store, timeoutMs } = this.#options;
+    const { clock, store } = this.#options;
+    const timeoutMs = this.#timeoutMs;
     return await sendRequest({ clock, store: store.name, election, operation, timeoutMs, writes: operation === "put" }, send);
+  }
+}
+
+function termOf(found: Found | undefined): number {
+  return found?.record?.term ?? found?.lostTerm ?? 0;
+}
+
+/** The fence of a shard has a later term than the plan: the plan was restored, or the fence belongs to another fleet. */
+export class FenceAheadError extends LeaseholdError {
+  constructor({ election, name, term }: Shard, fenceTerm: number) {
+    super(
+      "TERM_REGRESSED",
+      `The fence of the shard '${name}' has term ${fenceTerm}, and the plan granted the shard in term ${term}. ` +
+        "The plan was restored, or another fleet uses the same records. Reset the fleet.",
+      { election },
+    );
   }
 }
 

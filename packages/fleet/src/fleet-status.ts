@@ -103,8 +103,8 @@ export function openFleet(store: LeaseStore, fleet: string): { records: FleetRec
   const checked = storeOf(store);
   const names = new FleetNames(fleet);
   const clock = sharedClock(checked, undefined);
-  const timing = { leaseDurationMs: 30_000, renewIntervalMs: 10_000, timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS };
-  return { records: new FleetRecords({ store: checked, clock, names, memberId: "operator", ...timing }), names, clock };
+  const timing = { leaseDurationMs: 30_000, renewIntervalMs: 10_000, attemptTimeoutMs: DEFAULT_REQUEST_TIMEOUT_MS };
+  return { records: new FleetRecords({ store: checked, clock, names, memberId: "operator", timing }), names, clock };
 }
 
 function countOf(plan: Plan | undefined, slot: number): number {

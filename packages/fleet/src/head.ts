@@ -1,5 +1,7 @@
 // The value of the head: what every member polls.
 
+import { isCount } from "./ranges.ts";
+
 export interface Head {
   /** The last revision of the plan whose write was acknowledged. */
   readonly revision: number;
@@ -29,5 +31,5 @@ export function decodeHead(value: string | undefined): Head {
 }
 
 function countOf(value: unknown): number {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : 0;
+  return isCount(value) ? value : 0;
 }

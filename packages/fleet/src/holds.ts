@@ -2,15 +2,10 @@
 
 import type { HeldLeadership } from "@leasehold/core";
 import { onAbort } from "@leasehold/core/provider";
-import { Hold, type HoldContext, type Shard } from "./hold.ts";
+import { Hold, type HoldContext } from "./hold.ts";
 import type { Member, Plan } from "./plan.ts";
 import { idOf } from "./session.ts";
 import type { Ended } from "./report.ts";
-
-export interface HoldsOptions extends Omit<HoldContext, "onLetGo"> {
-  /** Called when a shard has been let go. */
-  readonly onLetGo: (shard: Shard, end: Ended, error: unknown) => void;
-}
 
 export class Holds {
   readonly #context: HoldContext;
@@ -24,12 +19,12 @@ export class Holds {
   #applied = 0;
   #whenEmpty: (() => void) | undefined;
 
-  constructor(options: HoldsOptions) {
+  constructor(context: HoldContext) {
     const onLetGo: HoldContext["onLetGo"] = (hold, end, error) => {
       this.#letGo(hold, end);
-      options.onLetGo(hold.shard, end, error);
+      context.onLetGo(hold, end, error);
     };
-    this.#context = { ...options, onLetGo };
+    this.#context = { ...context, onLetGo };
   }
 
   get applied(): number {

@@ -46,11 +46,9 @@ export class FleetMember {
   constructor(settings: FleetSettings, task: ShardTask, reporter: FleetReporter) {
     this.#settings = settings;
     this.#reporter = reporter;
-    const { store, clock, names, memberId, timing } = settings;
-    const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs: timeoutMs, retryPeriodMs } = timing;
-    this.#records = new FleetRecords({ store, clock, names, memberId, leaseDurationMs, renewIntervalMs, timeoutMs });
+    this.#records = new FleetRecords(settings);
     this.#slots = new Slots(settings, this.#records);
-    this.#seals = new Seals({ clock, records: this.#records, retryPeriodMs, timeoutMs: timing.drainTimeoutMs });
+    this.#seals = new Seals(settings, this.#records);
     this.#coordinator = new Coordinator(settings, this.#records, reporter);
     this.#isFenced = settings.fenced;
     this.#holds = new Holds({
@@ -59,7 +57,7 @@ export class FleetMember {
       seal: async (shard) => (this.#isFenced ? await this.#seals.seal(shard) : true),
       onStarted: (shard) => reporter.emit("shardStarted", { shard }),
       onOverrun: (shard) => reporter.emit("overrun", { shard }),
-      onLetGo: (shard, { how }, error) => {
+      onLetGo: ({ shard }, { how }, error) => {
         const isFailure = how === "failed" || how === "failed-late";
         if (isFailure) reporter.emit("shardFailed", { shard, error });
         else reporter.emit("shardStopped", { shard });

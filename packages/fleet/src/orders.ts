@@ -5,7 +5,6 @@ import { sleep } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
 import { storeOf } from "./fleet-options.ts";
 import { openFleet, type MemberStatus } from "./fleet-status.ts";
-import type { FleetRecords } from "./fleet-records.ts";
 import type { Plan } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
@@ -36,12 +35,12 @@ export async function releaseShard(
     const entry = stored?.plan.shards.get(shard);
     const owner = entry?.slot === undefined ? undefined : stored?.plan.members.get(entry.slot);
     if (!stored || entry?.slot === undefined || !owner || entry.since !== ifTerm) return false;
-    if (entry.leaving) return await tell(records, stored.plan.revision);
+    if (entry.leaving) return await records.tell(stored.plan.revision);
     const { plan, version } = stored;
     const revision = plan.revision + 1;
     const members = new Map(plan.members).set(entry.slot, { ...owner, asked: revision });
     const shards = new Map(plan.shards).set(shard, { ...entry, leaving: true, released: true });
-    if (await records.writePlan({ ...plan, revision, members, shards }, version)) return await tell(records, revision);
+    if (await records.writePlan({ ...plan, revision, members, shards }, version)) return await records.tell(revision);
   }
   throw wroteFirst(fleet);
 }
@@ -54,11 +53,6 @@ export async function releaseShard(
  */
 export async function evictMember(store: LeaseStore, { election, term }: MemberStatus): Promise<boolean> {
   return (await storeOf(store).break(election, { reason: "evicted by an operator", ifTerm: term })).broken;
-}
-
-async function tell(records: FleetRecords, revision: number): Promise<true> {
-  await records.tell(revision);
-  return true;
 }
 
 /**

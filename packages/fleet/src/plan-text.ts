@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";
+import { isCount } from "./ranges.ts";
 
 /** The first version is 1. A member that cannot read a version keeps what it has, and does not coordinate. */
 const VERSION = 1;
@@ -133,8 +134,4 @@ function digits(value: number, width: number): string {
 
 function areNumbered(names: readonly string[]): boolean {
   return names.every((name, index) => name === String(index));
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -29,7 +29,7 @@ export function fromRanges(ranges: unknown, limit: number): Set<string> | undefi
     else {
       if (!Array.isArray(range) || range.length !== 2) return undefined;
       const [first, last] = range as unknown[];
-      if (!isIndex(first) || !isIndex(last) || last < first || last - first > limit) return undefined;
+      if (!isCount(first) || !isCount(last) || last < first || last - first > limit) return undefined;
       for (let number = first; number <= last; number += 1) names.add(String(number));
     }
   }
@@ -40,6 +40,7 @@ function isNumber(name: string): boolean {
   return /^(?:0|[1-9]\d{0,8})$/.test(name);
 }
 
-function isIndex(value: unknown): value is number {
+/** Reports whether a decoded value is a whole number from 0. */
+export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }

@@ -1,6 +1,6 @@
 // The report of a member: the value of its session's lease. It says what the member has carried out, and what it has let go.
 
-import { fromRanges, toRanges } from "./ranges.ts";
+import { fromRanges, isCount, toRanges } from "./ranges.ts";
 import type { Freed } from "./plan.ts";
 
 /** A shard that a member has let go. */
@@ -65,6 +65,9 @@ export function encodeReport(report: Report): string {
 
 function text(report: Report, draining: unknown, ended: readonly Ended[]): string {
   const { id, name, applied, stopping, steady, fenced, list, weight, maxShards, priority } = report;
+  // A shard that has left is no longer among those that drain. It is named where those are not.
+  const named = ended.filter(({ how }) => how !== "left" || draining === "all");
+  const ends = named.map(({ shard, since, how }) => [shard, since, HOW.indexOf(how)]);
   return JSON.stringify({
     v: VERSION,
     id,
@@ -72,8 +75,7 @@ function text(report: Report, draining: unknown, ended: readonly Ended[]): strin
     applied,
     list,
     ...(draining === "all" || (draining as unknown[]).length > 0 ? { draining } : {}),
-    // A shard that has left is no longer among those that drain. It is named where those are not.
-    ...ifAny("ended", ended.filter(({ how }) => how !== "left" || draining === "all").map(row)),
+    ...(ends.length > 0 ? { ended: ends } : {}),
     ...(stopping ? { stopping } : {}),
     ...(steady ? { steady } : {}),
     ...(fenced ? { fenced } : {}),
@@ -81,14 +83,6 @@ function text(report: Report, draining: unknown, ended: readonly Ended[]): strin
     ...(maxShards === Infinity ? {} : { maxShards }),
     ...(priority === 0 ? {} : { priority }),
   });
-}
-
-function ifAny(name: string, rows: unknown[]): object {
-  return rows.length > 0 ? { [name]: rows } : {};
-}
-
-function row({ shard, since, how }: Ended): unknown {
-  return [shard, since, HOW.indexOf(how)];
 }
 
 /**
@@ -107,7 +101,7 @@ export function decodeReport(value: string | undefined): Report | undefined {
   const drains = draining === "all" ? "all" : fromRanges(draining, MAX_SHARDS);
   const ends = Array.isArray(ended) ? (ended as unknown[]).map(endOf) : [undefined];
   if (typeof id !== "string" || id === "" || typeof name !== "string" || typeof list !== "string") return undefined;
-  if (!isRevision(applied) || !drains || !ends.every((end) => end !== undefined)) return undefined;
+  if (!isCount(applied) || !drains || !ends.every((end) => end !== undefined)) return undefined;
   return {
     id,
     name,
@@ -119,7 +113,7 @@ export function decodeReport(value: string | undefined): Report | undefined {
     steady: found["steady"] === true,
     fenced: found["fenced"] === true,
     weight: isWeight(weight) ? weight : 1,
-    maxShards: isRevision(maxShards) ? maxShards : Infinity,
+    maxShards: isCount(maxShards) ? maxShards : Infinity,
     priority: Number.isSafeInteger(priority) ? (priority as number) : 0,
   };
 }
@@ -128,14 +122,10 @@ function endOf(found: unknown): Ended | undefined {
   if (!Array.isArray(found)) return undefined;
   const [shard, since, how] = found as unknown[];
   const named = HOW[how as number];
-  return typeof shard === "string" && isRevision(since) && named ? { shard, since, how: named } : undefined;
+  return typeof shard === "string" && isCount(since) && named ? { shard, since, how: named } : undefined;
 }
 
 /** Reports whether a member may have this weight. */
 export function isWeight(weight: unknown): weight is number {
   return typeof weight === "number" && weight >= 0.01 && weight <= 100;
-}
-
-function isRevision(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

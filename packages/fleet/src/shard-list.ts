@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { ConfigurationError } from "@leasehold/core";
 import { sleep, type Clock } from "@leasehold/core/provider";
 import type { FleetNames } from "./fleet-names.ts";
+import type { FleetSettings } from "./fleet-options.ts";
 import { MAX_PLAN_BYTES, planBytes } from "./plan-text.ts";
 
 /** A number of shards, which are then called "0", "1", and so on; their names; or a function that returns the names. */
@@ -38,13 +39,9 @@ function numbered(count: number): readonly string[] {
   if (!Number.isInteger(count) || count < 1) {
     throw new ConfigurationError(`shards is ${count}; it must be a whole number from 1, or a list of names.`);
   }
-  if (count > MAX_PLAN_BYTES)
-    checkSize(
-      Array.from({ length: MAX_PLAN_BYTES }, (_, index) => String(index)),
-      count,
-    );
-  const given = Array.from({ length: count }, (_, index) => String(index));
-  checkSize(given);
+  // A list that is far too long is not made, because it may not fit into memory.
+  const given = Array.from({ length: Math.min(count, MAX_PLAN_BYTES) }, (_, index) => String(index));
+  checkSize(given, count);
   return given;
 }
 
@@ -54,12 +51,6 @@ function checkSize(given: readonly string[], count = given.length): void {
   throw new ConfigurationError(
     `${count} shards and ${MEMBERS} members take ${bytes} bytes or more in the plan, which has room for ${MAX_PLAN_BYTES}. Number the shards, and hash what you have to the numbers.`,
   );
-}
-
-export interface RefreshOptions {
-  readonly clock: Clock;
-  readonly everyMs: number;
-  readonly timeoutMs: number;
 }
 
 /** The list of one process. */
@@ -99,16 +90,16 @@ export class ShardList {
   }
 
   /**
-   * Asks the function again once `everyMs` have passed. It has `timeoutMs` to answer. An answer may be empty, or lack more than half of the shards. It then counts
+   * Asks the function again once `shardsRefreshMs` have passed. It has `attemptTimeoutMs` to answer. An answer may be empty, or lack more than half of the shards. It then counts
    * once it was given twice, because an empty replica must not stop all work.
    * Returns true if the function has answered.
    * @throws what the function throws, for an answer that is no list, and for one that does not come in time. The former list then stays.
    */
-  async refresh(present: readonly string[], { clock, everyMs, timeoutMs }: RefreshOptions): Promise<boolean> {
+  async refresh(present: readonly string[], { clock, shardsRefreshMs, timing }: FleetSettings): Promise<boolean> {
     const nowMs = clock.monotonicMs();
-    if (typeof this.#source !== "function" || nowMs - this.#askedMs < everyMs) return false;
+    if (typeof this.#source !== "function" || nowMs - this.#askedMs < shardsRefreshMs) return false;
     this.#askedMs = nowMs;
-    const answer = namesOfShards(await within(clock, timeoutMs, this.#source), this.#names);
+    const answer = namesOfShards(await within(clock, timing.attemptTimeoutMs, this.#source), this.#names);
     const known = this.#list ?? present;
     const given = new Set(answer);
     const lacking = known.filter((name) => !given.has(name)).length;

@@ -52,7 +52,7 @@ beforeEach(() => {
       }),
     onStarted: () => undefined,
     onOverrun: () => undefined,
-    onLetGo: (shard, end) => void ended.push({ ...end, wasValid: shard.isValid() }),
+    onLetGo: ({ shard }, end) => void ended.push({ ...end, wasValid: shard.isValid() }),
   });
   holds.begin(session);
 });
