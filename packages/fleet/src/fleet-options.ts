@@ -84,7 +84,10 @@ export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock
   if (!isWeight(weight)) throw new ConfigurationError(`weight is ${String(weight)}; it must be a number from 0.01 to 100.`);
   if (!Number.isSafeInteger(priority))
     throw new ConfigurationError(`priority is ${String(priority)}; it must be a whole number.`);
-  if (memberId !== undefined) checkMemberId(memberId);
+  if (memberId !== undefined) checkName("candidateId", memberId);
+  const idBytes = Buffer.byteLength(memberId ?? "");
+  if (idBytes > MAX_MEMBER_ID_BYTES)
+    throw new ConfigurationError(`memberId has ${idBytes} bytes of UTF-8; at most ${MAX_MEMBER_ID_BYTES} fit.`);
   return {
     store,
     clock,
@@ -117,13 +120,6 @@ function refuseFunctions(env: Readonly<Record<string, string | undefined>>): voi
 
 /** The most bytes of a label. The record of a session has its id beside it. */
 const MAX_MEMBER_ID_BYTES = 240;
-
-function checkMemberId(memberId: string): void {
-  checkName("candidateId", memberId);
-  const bytes = Buffer.byteLength(memberId);
-  if (bytes > MAX_MEMBER_ID_BYTES)
-    throw new ConfigurationError(`memberId has ${bytes} bytes of UTF-8; at most ${MAX_MEMBER_ID_BYTES} fit.`);
-}
 
 /** Returns the options of time, without those that were left out. */
 function timingOf(options: FleetOptions): TimingOptions {

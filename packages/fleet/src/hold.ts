@@ -163,7 +163,14 @@ export class Hold {
   #makeShard({ session, name, since }: Grant): Shard {
     const { clock, names, memberId } = this.#context;
     const isValid = (): boolean => !this.#isOver && session.isValid();
-    return Object.assign(new LazyEnd(this.#stop.signal), {
+    const { signal } = this.#stop;
+    let ended: Promise<Error> | undefined;
+    return {
+      signal,
+      /** Most tasks never ask for the promise. */
+      get ended() {
+        return (ended ??= whenAborted(signal));
+      },
       name,
       election: names.shard(name),
       candidateId: memberId,
@@ -176,21 +183,7 @@ export class Hold {
         session.assertValid();
       },
       checkpoint: () => void (this.#checkpointMs = clock.monotonicMs()),
-    });
-  }
-}
-
-/** A signal with a promise of its end. Most tasks never ask for the promise. */
-class LazyEnd {
-  readonly signal: AbortSignal;
-  #ended: Promise<Error> | undefined;
-
-  constructor(signal: AbortSignal) {
-    this.signal = signal;
-  }
-
-  get ended(): Promise<Error> {
-    return (this.#ended ??= whenAborted(this.signal));
+    };
   }
 }
 

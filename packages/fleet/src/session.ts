@@ -66,17 +66,9 @@ export class Slots {
   #elector(slot: number): Elector {
     const { store, clock, names, memberId, timing, logger } = this.#settings;
     const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs } = timing;
-    return new Elector({
-      store,
-      election: names.member(slot),
-      candidateId: sessionName(memberId, clock.randomUuid().slice(0, ID_LENGTH)),
-      leaseDurationMs,
-      renewIntervalMs,
-      renewDeadlineMs,
-      attemptTimeoutMs,
-      drainTimeoutMs,
-      logger,
-    });
+    const times = { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs };
+    const candidateId = sessionName(memberId, clock.randomUuid().slice(0, ID_LENGTH));
+    return new Elector({ store, election: names.member(slot), candidateId, ...times, logger });
   }
 }
 

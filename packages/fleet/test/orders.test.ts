@@ -1,8 +1,9 @@
 // The orders of an operator.
 
-import { MemoryLeaseStore } from "@leasehold/core";
+import { MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
+import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
-import { readFleet, releaseShard, resetFleet, type FleetOptions } from "../src/index.ts";
+import { evictMember, Fleet, readFleet, releaseShard, resetFleet, type FleetOptions } from "../src/index.ts";
 import { World, type Process } from "./world/world.ts";
 
 const LEASE_MS = 9_000;
@@ -159,4 +160,27 @@ test("orders refuse bad input before any request", async () => {
   await expect(releaseShard(store, "f", "3", { ifTerm: 1.5 })).rejects.toThrow("ifTerm is 1.5");
   await expect(resetFleet(store, "a/b")).rejects.toThrow("has a slash");
   await expect(resetFleet(store, "f", { signal: 1 as never })).rejects.toThrow("signal must be an AbortSignal");
+});
+
+test("a store with leases of its own keeps a fleet in its records, where an evicted member loses its session", async () => {
+  const clock = new VirtualClock(5);
+  const { records, capabilities } = new MemoryLeaseStore({ clock });
+  const own = { name: "own", clock, records, capabilities: { ...capabilities, fleet: undefined }, acquire: () => undefined };
+  const store = own as unknown as LeaseStore;
+  const fleet = new Fleet({ store, fleet: "f", shards: 1, logger: false });
+  const terms: number[] = [];
+  const running = fleet.run(async ({ term, ended }) => {
+    terms.push(term);
+    await ended;
+  });
+  await clock.advance(20_000);
+  const { members } = await clock.runUntil(readFleet(store, "f"));
+  expect(members).toMatchObject([{ state: "held", shards: 1 }]);
+  expect(await clock.runUntil(evictMember(store, members[0]!))).toBe(true);
+  await clock.advance(120_000);
+  expect(fleet.shards).toHaveLength(1);
+  expect(terms).toHaveLength(2);
+  expect(terms[1]).toBeGreaterThan(terms[0]!);
+  void fleet.stop();
+  await clock.runUntil(running);
 });
