@@ -10,6 +10,9 @@ import { statement } from "../src/mysql/mysql-driver.ts";
 import { MySqlConnections } from "../src/mysql/mysql-pool.ts";
 import { ALL, describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
+/** For a call that has to wait for a lock until the test ends the wait. */
+const UNHURRIED = { timeoutMs: 120_000 };
+
 /** A user's pool, and what the user can observe of it. */
 interface UsersPool {
   readonly pool: unknown;
@@ -216,7 +219,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     for (let round = 0; round < 3; round += 1) {
       await session.run("BEGIN");
       await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
-      const renewal = failureOf(store.renew(lease, LIMITS));
+      const renewal = failureOf(store.renew(lease, UNHURRIED));
       await expect.poll(async () => (await world.busy()).length).toBe(1);
       const id = String((await world.busy())[0]?.["id"]);
       await world.run(kind === "mysql" ? `KILL ${id}` : `SELECT pg_terminate_backend(${id})`);
@@ -232,7 +235,7 @@ await describeDatabases(SERVERS, (test, kind) => {
     const session = await world.session();
     await session.run("BEGIN");
     await session.run("UPDATE leasehold_leases SET term = term WHERE election = ?", [world.name()]);
-    const renewal = failureOf(store.renew(lease, LIMITS));
+    const renewal = failureOf(store.renew(lease, UNHURRIED));
     await expect.poll(async () => (await world.busy()).length).toBe(1);
     const id = String((await world.busy())[0]?.["id"]);
     await world.run(kind === "mysql" ? `KILL QUERY ${id}` : `SELECT pg_cancel_backend(${id})`);
