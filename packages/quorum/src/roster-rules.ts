@@ -1,7 +1,7 @@
 import { compareBallots } from "./ballot.ts";
 import { topOf } from "./chosen.ts";
 import type { MemberState } from "./member-state.ts";
-import { mayReplaceClaim, newestOf, rosterOf, type MembershipRules, type Roster } from "./roster.ts";
+import { newestOf, rosterOf, type MembershipRules, type Roster } from "./roster.ts";
 import type { StoreMarkers } from "./store-markers.ts";
 
 /**
@@ -9,6 +9,10 @@ import type { StoreMarkers } from "./store-markers.ts";
  *
  * All members have to accept a claim, and then to promise the first roster. Otherwise two processes with different stores under
  * one name would each have a majority, even if a member of both promises to both. A member that has accepted a claim shows it.
+ *
+ * All members count, whatever each has accepted, if three conditions hold. All answer. The newest proposal is no roster. Of the
+ * stores of each shown claim or roster, a majority is among them and remembers. The promises of these stores prevent the choice
+ * of any older roster. One of the claims may be this process's own, which a claim of a former store has replaced elsewhere.
  *
  * A promise of a replaced store blocks nothing. If it has accepted a proposal with a majority, one of the other members shows
  * that proposal.
@@ -28,6 +32,9 @@ export function rosterRules(options: {
   readonly whyAbsent: MembershipRules["whyAbsent"];
 }): MembershipRules {
   const { markers, nobody, members, whyAbsent } = options;
+  /** Returns the members whose present stores a roster or a claim names. */
+  const sharedWith = ({ incarnations }: Roster): readonly string[] =>
+    Object.keys(incarnations).filter((name) => markers.shown.get(name) === incarnations[name]);
   return {
     roster: nobody,
     meet: async (name, answer, limits) => {
@@ -40,8 +47,9 @@ export function rosterRules(options: {
     counting: (answers, all, havePromised) => {
       const isAll = all.size === members;
       const isFree = ({ proposal }: MemberState): boolean =>
-        !proposal || mayReplaceClaim(rosterOf(proposal), markers.shown, (name) => answers.has(name));
-      if (isAll && [...all.values()].every(isFree)) return all;
+        !proposal || sharedWith(rosterOf(proposal)).filter((name) => answers.has(name)).length > members / 2;
+      const isRosterNewest = (newestShown(all)?.number ?? 0) > 0;
+      if (isAll && !isRosterNewest && [...all.values()].every(isFree)) return all;
       const among = (found: ReadonlyMap<string, MemberState>): ReadonlyMap<string, MemberState> => {
         const states = [...found.values()];
         const newest = newestShown(found);
@@ -50,7 +58,7 @@ export function rosterRules(options: {
         return new Map(
           [...found].filter(([name, { accepted, promised }]) => {
             const mayCount = accepted !== undefined || isAll || (promised && compareBallots(promised, top) === 0);
-            return mayCount && markers.shown.get(name) === newest.incarnations[name];
+            return mayCount && sharedWith(newest).includes(name);
           }),
         );
       };
@@ -61,8 +69,13 @@ export function rosterRules(options: {
       return everyone.size === members ? everyone : counted;
     },
     needed: (proposal) => (proposal && rosterOf(proposal).number === 0 ? members : (members + 1) / 2),
-    isGivenUp: (proposal) => proposal !== undefined && mayReplaceClaim(rosterOf(proposal), markers.shown),
-    mayTakeBack: (name, proposal) => markers.shown.get(name) === rosterOf(proposal).incarnations[name],
+    isGivenUp: (proposal) => {
+      const roster = proposal && rosterOf(proposal);
+      if (roster?.number !== 0) return false;
+      const shared = sharedWith(roster).length;
+      return shared > members / 2 && shared < members;
+    },
+    mayTakeBack: (name, proposal) => sharedWith(rosterOf(proposal)).includes(name),
   };
 }
 

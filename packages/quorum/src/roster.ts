@@ -40,22 +40,6 @@ export function areRelated(one: Roster, other: Roster): boolean {
   return markersOf(other).some((marker) => markers.has(marker));
 }
 
-/**
- * Reports whether a claim of other stores may replace this one, because its quorum never began. The other stores must include a
- * majority of the claim's stores, which remember their promises. If none of these shows the first roster, their promises prevent
- * its choice.
- */
-export function mayReplaceClaim(
-  { number, incarnations }: Roster,
-  markers: { get(name: string): string | null | undefined },
-  remembers: (name: string) => boolean = () => true,
-): boolean {
-  if (number > 0) return false;
-  const names = Object.keys(incarnations);
-  const shared = names.filter((name) => markers.get(name) === incarnations[name]);
-  return shared.length < names.length && shared.filter(remembers).length > names.length / 2;
-}
-
 /** Returns the roster with the highest number. */
 export function newestOf(rosters: Iterable<Roster>): Roster | undefined {
   let newest: Roster | undefined;

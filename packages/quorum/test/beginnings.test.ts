@@ -3,7 +3,7 @@ import type { LeaseRecord } from "@leasehold/core/provider";
 import { SimulatedRecordService } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { MARKER, ROSTER } from "../src/roster.ts";
-import { ELECTION, nonceOf, OTHER_ELECTION, World, write, type Client, type Name } from "./world.ts";
+import { ELECTION, NAMES, nonceOf, OTHER_ELECTION, World, write, type Client, type Name } from "./world.ts";
 
 const LOST = { arrivals: [] };
 
@@ -182,6 +182,36 @@ test("a store that was replaced before a quorum has begun does not block it, alt
   const other = world.open("other", { c: new SimulatedRecordService(world.clock) });
   expect(await stored(world, "yours", [other])).toBe(1);
 });
+
+test.for([
+  ["has the claim", false],
+  ["gets the first roster late", true],
+] as const)(
+  "a quorum begins although a former store's claim replaces an accepted one, and one member %s",
+  async ([, getsRoster]) => {
+    const world = new World();
+    const former = new SimulatedRecordService(world.clock);
+    const haveAllAccepted = (): boolean => NAMES.every((name) => rosterAt(world, name) === 0);
+    world.passage = ({ by, to, operation }) => {
+      if (operation !== "put") return undefined;
+      if (by === "former") return ((former.record(ROSTER) ?? {}) as Partial<LeaseRecord>).value !== undefined ? LOST : undefined;
+      if (by !== "one" || !haveAllAccepted()) return undefined;
+      if (!getsRoster) return LOST;
+      if (!NAMES.every((name) => isPrepared(world, name))) return undefined;
+      return to === "c" ? { arrivals: [{ afterMs: 2_500 }] } : LOST;
+    };
+    const one = world.open("one");
+    await world.clock.runUntil(Promise.allSettled([one.startPut("first", undefined, 400)]));
+    one.clock.kill();
+    const other = world.open("former", { c: former });
+    expect(await stored(world, "second", [other])).toBe(0);
+    other.clock.kill();
+    await world.clock.advance(3_000);
+    expect(NAMES.map((name) => rosterAt(world, name))).toEqual([0, 0, Number(getsRoster)]);
+
+    expect(await stored(world, "mine", [world.open("third")])).toBe(1);
+  },
+);
 
 test("a first roster that only one member has accepted is not completed by another member's promise to another process", async () => {
   const world = new World();
