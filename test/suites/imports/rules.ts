@@ -49,6 +49,8 @@ const RANDOM = /^(?:random(?:Bytes|Fill|FillSync|Int|UUID)|getRandomValues|webcr
 const INTERNALS: Readonly<Record<string, readonly string[]>> = {
   // A schedule has to fit the time budget of the functions that it starts.
   "infra/aws/test": ["packages/functions"],
+  // It plays client-go's rules on the world of the Kubernetes store.
+  "test/programs/coming-from": ["packages/kubernetes"],
   // The place of SQLite is used without a test runner.
   "test/programs/runtimes": ["packages/sql"],
   // Their worlds play alone, and the simulation runs the connections of SQL and the servers of voting without a network.
