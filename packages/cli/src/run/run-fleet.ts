@@ -58,7 +58,8 @@ export async function runFleet(part: FleetPart, options: RunOptions): Promise<nu
     }
   };
   inform(`joining the fleet '${fleet.fleet}' as '${fleet.memberId}'.`);
-  await fleet.run(task, { signal: stopped });
+  // A signal may have come while the server started.
+  if (!stopped.aborted) await fleet.run(task, { signal: stopped });
   return exitCodeOfStop(stopped);
 }
 
