@@ -42,9 +42,9 @@ const ROWS: readonly Row[] = [
   ],
   ["a candidate cools down even if it may acquire", { cooldownMs: 1, mayAcquire: true }, { do: "cool-down", leftMs: 1 }],
   [
-    "a candidate cools down even if the lease is over",
+    "a candidate in its cooldown reads again after each wait, even if the lease is over",
     { cooldownMs: 900, isNew: false, polled: EXPIRED },
-    { do: "cool-down", leftMs: 900 },
+    { do: "read" },
   ],
   ["a candidate cools down only after it has polled", { cooldownMs: 900, isNew: false }, { do: "read" }],
   ["a candidate that may acquire acquires at once if it has not waited", { mayAcquire: true, isFirst: true }, { do: "acquire" }],

@@ -45,8 +45,9 @@ export type Move =
 export function nextMove(situation: Situation): Move {
   const { polled, isNew, isFirst, turn, readInMs, cooldownMs, mayAcquire, needsProof } = situation;
   if (polled && turn) return { do: knowsOfOthers(polled, turn, situation) ? "acquire" : "forget" };
-  // A new poll shows by itself that the lease is over.
-  const isExpired = !isNew && polled !== undefined && !situation.isWoken && situation.nowMs >= polled.expiresMs;
+  // A new poll shows by itself that the lease is over. In the cooldown only a poll shows a newer term, which ends it.
+  const isExpired =
+    !isNew && polled !== undefined && !situation.isWoken && situation.nowMs >= polled.expiresMs && cooldownMs <= 0;
   if (!isExpired && !(polled && isNew)) return readInMs > 0 ? { do: "pause", ms: readInMs } : { do: "read" };
   if (cooldownMs > 0) return { do: "cool-down", leftMs: cooldownMs };
   if (isExpired || mayAcquire) return { do: isFirst ? "acquire" : "await-turn" };
