@@ -35,7 +35,9 @@ test.concurrent.for<StoreName>(["mysql", "redis", "dynamodb", "firestore", "azur
     await using service = await start();
     await using a = await startMember(service.settings, "a");
     await using b = await startMember(service.settings, "b");
-    await expect.poll(() => [a.fleet.shards.length, b.fleet.shards.length]).toEqual([2, 2]);
+    // MySQL may end a task by a deadlock. Its shard rests, and may then go to the other member.
+    const held = (): number[] => [a.fleet.shards.length, b.fleet.shards.length];
+    await expect.poll(() => held().every((count) => count > 0) && held()[0]! + held()[1]!).toBe(SHARDS);
     const [late] = a.fleet.shards;
     await a.fleet.stop();
     await expect.poll(() => b.fleet.shards.length).toBe(SHARDS);
