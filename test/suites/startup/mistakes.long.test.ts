@@ -2,6 +2,7 @@
  * Shows the messages that a new user gets for a wrong setup. For each store and mistake it lists the message, and the result of
  * `run`. `site/pages/mistakes*.md` have to contain the same: LEASEHOLD_WRITE_DOCS=1 writes their blocks of messages.
  */
+import dns from "node:dns";
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { Elector, type ElectorOptions, type LeaseholdError, type LeaseStore, type Logger } from "@leasehold/core";
@@ -12,7 +13,7 @@ import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { expect, test } from "vitest";
-import { MISTAKES } from "./mistakes.ts";
+import { MISTAKES, UNKNOWN } from "./mistakes.ts";
 import { quorumMistakes } from "./quorum-mistakes.ts";
 import type { PageLines } from "./page-lines.ts";
 import { startServices } from "./services.ts";
@@ -23,6 +24,16 @@ import { votingMistakes } from "./voting-mistakes.ts";
 const LEASE_MS = 15_000;
 /** As long as the lease allows, because only two reports of an outage have its message: of its begin, and that it lasts. */
 const ATTEMPT_TIMEOUT_MS = LEASE_MS / 6;
+// A name server that is slow for many questions at once would turn the answer into a time-out.
+const { lookup } = dns;
+dns.lookup = ((host: string, ...rest: readonly unknown[]) => {
+  if (host !== UNKNOWN) return Reflect.apply(lookup, dns, [host, ...rest]) as unknown;
+  const answer = rest.at(-1) as (error: Error) => void;
+  const details = { code: "ENOTFOUND", errno: -3008, syscall: "getaddrinfo", hostname: host };
+  process.nextTick(answer, Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), details));
+  return {};
+}) as typeof lookup;
+
 const PAGE = new URL("../../../site/pages/mistakes.md", import.meta.url);
 /** The page that begins with this database, and has the parts after it. */
 const DATABASES_PAGE = new URL("../../../site/pages/mistakes-databases.md", import.meta.url);

@@ -43,7 +43,7 @@ export interface Services {
 type Mistakes = Readonly<Record<string, (services: Services) => LeaseStore | Promise<LeaseStore>>>;
 
 export const CLOSED = "127.0.0.1:1";
-const UNKNOWN = "nowhere.invalid";
+export const UNKNOWN = "nowhere.invalid";
 const ACCOUNT = "devstoreaccount1";
 /** A key of the right length that belongs to no account. */
 const WRONG_KEY = Buffer.alloc(64, 1).toString("base64");
