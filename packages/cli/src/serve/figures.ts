@@ -139,13 +139,11 @@ export class Figures implements ElectionMeters, Disposable {
       of: readonly T[],
       value: (one: T) => number | undefined,
     ): string => {
-      const samples = of.flatMap((one) => ({ labels: { fleet: one.fleet }, value: value(one) ?? NaN }));
-      return familyText(
-        `leasehold_fleet_${name}`,
-        "gauge",
-        help,
-        samples.filter((sample) => !Number.isNaN(sample.value)),
-      );
+      const samples = of.flatMap((one) => {
+        const present = value(one);
+        return present === undefined ? [] : [{ labels: { fleet: one.fleet }, value: present }];
+      });
+      return familyText(`leasehold_fleet_${name}`, "gauge", help, samples);
     };
     const shards = all.flatMap(({ fleet, shards: states }) =>
       Object.entries(states).map(([state, value]) => ({ labels: { fleet, state }, value })),
