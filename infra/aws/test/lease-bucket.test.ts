@@ -1,8 +1,7 @@
 import { ObjectStorageLeaseStore } from "@leasehold/object-storage";
-import { Elector } from "@leasehold/core";
 import type { ObjectRequest } from "@leasehold/test-kit/object-server/messages";
 import { BUCKET, startObjectServer } from "@leasehold/test-kit/object-server/server";
-import { objectClient } from "@leasehold/test-kit/stores/objects";
+import { compete, objectClient } from "@leasehold/test-kit/stores/objects";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Template } from "aws-cdk-lib/assertions";
 import { Fn, RemovalPolicy, Stack } from "aws-cdk-lib/core";
@@ -12,8 +11,6 @@ import { allows, type Statement } from "./iam-evaluator.ts";
 import { nagFindings, onlyOf, REGION, resourcesOf, strictApp, strictStack, warningsOf } from "./strict-app.ts";
 
 const ELECTION = "ü / *";
-/** A request has a third of it, also on a busy machine. */
-const LONG = { leaseDurationMs: 300_000 };
 
 type Verb = "grantCandidate" | "grantObserver";
 
@@ -60,17 +57,10 @@ async function requestsOf(work: (store: ObjectStorageLeaseStore) => Promise<void
   return requests;
 }
 
-async function compete(store: ObjectStorageLeaseStore): Promise<void> {
-  await store.check({ election: ELECTION, timeoutMs: 100_000 });
-  await new Elector({ store, election: ELECTION, ...LONG }).tryRun(async (leadership) => await leadership.publish("here"));
-  const occurrences = store.occurrences(ELECTION, { retentionMs: 86_400_000 });
-  await new Elector({ store: occurrences, election: `${ELECTION}@2026-11-20T10:00:00Z`, ...LONG }).tryRun(() => {});
-}
-
 describe("a candidate", () => {
   test("is granted what the store sends, and no other action", async () => {
     const statements = granted("grantCandidate", ELECTION);
-    const requests = await requestsOf(compete);
+    const requests = await requestsOf((store) => compete(store, ELECTION));
     expect(requests.filter((request) => !isAllowed(statements, request)).map(actionOf)).toEqual([]);
     // S3 checks the right to list where an object is missing.
     const used = new Set([...requests.map((request) => actionOf(request).action), "s3:ListBucket"]);
@@ -78,7 +68,9 @@ describe("a candidate", () => {
   });
 
   test("is not granted another election, or a delete", async () => {
-    const requests = (await requestsOf(compete)).filter(({ target }) => target.includes("%25C3%25BC"));
+    const requests = (await requestsOf((store) => compete(store, ELECTION))).filter(({ target }) =>
+      target.includes("%25C3%25BC"),
+    );
     expect(requests.length).toBeGreaterThan(4);
     const statements = granted("grantCandidate", "other");
     expect(requests.filter((request) => isAllowed(statements, request))).toEqual([]);

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { Elector } from "@leasehold/core";
 import { ObjectStorageLeaseStore } from "@leasehold/object-storage";
 import { BUCKET, startObjectServer } from "@leasehold/test-kit/object-server/server";
-import { objectClient } from "@leasehold/test-kit/stores/objects";
+import { compete, objectClient } from "@leasehold/test-kit/stores/objects";
 import {
   comparableResources,
   findArgumentFaults,
@@ -18,8 +17,6 @@ import { googleWithBuckets } from "./google-facts.ts";
 import { emptyStack } from "./synthesized.ts";
 
 const ELECTION = "ü / *";
-/** A request has a third of it, also on a busy machine. */
-const LONG = { leaseDurationMs: 300_000 };
 const MEMBER = { member: "serviceAccount:candidate@my-project.iam.gserviceaccount.com" };
 
 function bucketIn(stack: TerraformStack, props: Partial<LeaseBucketProps> = {}): LeaseBucket {
@@ -65,13 +62,6 @@ async function requestsOf(
   return requests;
 }
 
-async function compete(store: ObjectStorageLeaseStore): Promise<void> {
-  await store.check({ election: ELECTION, timeoutMs: 100_000 });
-  await new Elector({ store, election: ELECTION, ...LONG }).tryRun(async (leadership) => await leadership.publish("here"));
-  const occurrences = store.occurrences(ELECTION, { retentionMs: 86_400_000 });
-  await new Elector({ store: occurrences, election: `${ELECTION}@2026-11-20T10:00:00Z`, ...LONG }).tryRun(() => {});
-}
-
 function granted(stack: TerraformStack): { readonly permissions: readonly string[]; readonly expressions: readonly string[] } {
   const { of } = synthesized(stack);
   return {
@@ -85,7 +75,7 @@ describe("grants", () => {
     const stack = emptyStack();
     bucketIn(stack).grantCandidate(MEMBER, ELECTION);
     const { permissions, expressions } = granted(stack);
-    const requests = await requestsOf(compete);
+    const requests = await requestsOf((store) => compete(store, ELECTION));
     expect(requests.filter(({ resource }) => !expressions.some((each) => holds(each, resource)))).toEqual([]);
     expect(new Set(requests.map(({ permission }) => permission))).toEqual(new Set(permissions));
   });
@@ -94,7 +84,7 @@ describe("grants", () => {
     const stack = emptyStack();
     bucketIn(stack).grantCandidate(MEMBER, "other");
     const { expressions } = granted(stack);
-    const objects = (await requestsOf(compete)).filter(({ resource }) => resource.includes("%C3%BC"));
+    const objects = (await requestsOf((store) => compete(store, ELECTION))).filter(({ resource }) => resource.includes("%C3%BC"));
     expect(objects.length).toBeGreaterThan(4);
     expect(objects.filter(({ resource }) => expressions.some((each) => holds(each, resource)))).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { S3Client } from "@aws-sdk/client-s3";
 import { Storage } from "@google-cloud/storage";
-import type { Leadership } from "@leasehold/core";
+import { Elector, type Leadership } from "@leasehold/core";
 import type { ObjectStorageLeaseStore } from "@leasehold/object-storage";
 import { BUCKET, type Protocol } from "../object-server/server.ts";
 import type { GuardedDocument } from "./test-store.ts";
@@ -19,6 +19,17 @@ export function objectClient(protocol: Protocol, url: string): S3Client | Storag
 function withKey(storage: Storage): Storage {
   storage.authClient.cachedCredential = storage.authClient.fromAPIKey("any");
   return storage;
+}
+
+/** A request has a third of it, also on a busy machine. */
+const LONG = { leaseDurationMs: 300_000 };
+
+/** Sends each kind of request of a candidate: checks the store, leads, publishes, and does an occurrence of the election. */
+export async function compete(store: ObjectStorageLeaseStore, election: string): Promise<void> {
+  await store.check({ election, timeoutMs: 100_000 });
+  await new Elector({ store, election, ...LONG }).tryRun(async (leadership) => await leadership.publish("here"));
+  const occurrences = store.occurrences(election, { retentionMs: 86_400_000 });
+  await new Elector({ store: occurrences, election: `${election}@2026-11-20T10:00:00Z`, ...LONG }).tryRun(() => {});
 }
 
 /** Returns the document of this name beside the leases. */
