@@ -1,5 +1,6 @@
 import { glob, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
 import { LeaseholdError, type LeaseholdErrorCode } from "@leasehold/core";
 import { describe, expect, it, test } from "vitest";
 import { doorsOf } from "../../test/programs/api/report.ts";
@@ -25,7 +26,9 @@ describe("the pages of the site", () => {
     const page = await text("site/pages/errors.md");
     expect(new Set(namesOn(page))).toEqual(new Set(codes));
     for (const code of codes) {
-      const { help } = new LeaseholdError(code as LeaseholdErrorCode, "");
+      const error = new LeaseholdError(code as LeaseholdErrorCode, "");
+      const { help } = error;
+      expect(inspect(error), "what Node prints of an error").toContain(help);
       const [address, anchor] = help.split("#");
       expect(address).toMatch(/\/site\/pages\/errors\.md$/);
       expect(page).toContain(`| <a id="${anchor}"></a>\`${code}\``);

@@ -48,6 +48,8 @@ export class LeaseholdError extends Error {
   /** Stable. Switch on it rather than on messages. */
   readonly code: LeaseholdErrorCode;
   readonly election: string | undefined;
+  /** The address of the page that says what the code means and what to do. Node prints it after the stack. */
+  readonly help: string;
 
   static {
     Object.defineProperty(this.prototype, BRAND, { value: true });
@@ -58,11 +60,7 @@ export class LeaseholdError extends Error {
     this.name = new.target.name;
     this.code = code;
     this.election = details.election;
-  }
-
-  /** The address of the page that says what the code means and what to do. */
-  get help(): string {
-    return `${HELP}#${this.code.toLowerCase()}`;
+    this.help = `${HELP}#${code.toLowerCase()}`;
   }
 
   /** Returns the fields that structured logging prints. Without this method an Error's own message would be left out. */
