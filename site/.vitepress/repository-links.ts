@@ -2,18 +2,23 @@ import { posix } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
 
 const REPOSITORY = "https://github.com/leasehold/leasehold/blob/main";
+/** The README of a package on npm needs the whole address of a picture. */
+const PICTURES = "https://raw.githubusercontent.com/leasehold/leasehold/main/";
 /** The files of the repository that are pages of the site, at the same paths. */
 const PAGES = /^(?:packages\/[^/]+|infra\/(?!terrain)[^/]+)\/[^/]+\.md$/;
 /** The folder of all other pages, which are at the root of the site. */
 const ROOT_PAGES = "site/pages/";
 
-/** Makes relative links to files that are no pages of the site lead to the repository. */
+/** Makes relative links to files that are no pages of the site lead to the repository. The site has its own copy of each picture. */
 export function repositoryLinks(md: MarkdownRenderer): void {
   md.core.ruler.push("repository-links", ({ tokens, env }) => {
     const page = (env as { readonly relativePath?: string }).relativePath ?? "";
+    const from = page.includes("/") ? page : ROOT_PAGES + page;
     for (const token of tokens.flatMap(({ children }) => children ?? [])) {
       const href = token.type === "link_open" ? token.attrGet("href") : null;
-      if (href !== null) token.attrSet("href", targetOf(href, page.includes("/") ? page : ROOT_PAGES + page));
+      if (href !== null) token.attrSet("href", targetOf(href, from));
+      const src = token.type === "image" ? token.attrGet("src") : null;
+      if (src?.startsWith(PICTURES)) token.attrSet("src", posix.relative(posix.dirname(from), src.slice(PICTURES.length)));
     }
   });
 }
