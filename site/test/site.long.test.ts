@@ -1,9 +1,10 @@
-import { readdir, readFile } from "node:fs/promises";
+import { glob, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { SeededRandom } from "@leasehold/core/testing";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
 import { Browser, type Tab } from "@leasehold/test-kit/browser/browser";
 import { build, serve } from "vitepress";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 const site = fileURLToPath(new URL("..", import.meta.url));
 const dist = new URL("../dist/", import.meta.url);
@@ -14,6 +15,13 @@ const BUILD_LIMIT_MS = 1_200_000;
 
 // The build fails for a dead link.
 beforeAll(async () => await build(site), BUILD_LIMIT_MS);
+
+/** Returns the HTML of each page, by its path on the site. */
+async function builtPages(): Promise<ReadonlyMap<string, string>> {
+  const names = await Array.fromAsync(glob("**/*.html", { cwd: fileURLToPath(dist) }));
+  const texts = names.map(async (name) => await readFile(new URL(name, dist), "utf8"));
+  return new Map((await Promise.all(texts)).map((html, at) => [`/${names[at]!.replace(/(?:index)?\.html$/, "")}`, html]));
+}
 
 describe("the files for language models", () => {
   it("name each page, and have its text", async () => {
@@ -29,11 +37,101 @@ describe("the files for language models", () => {
   });
 
   it("come with pages that load nothing from elsewhere", async () => {
-    for (const name of (await readdir(dist)).filter((each) => each.endsWith(".html"))) {
-      const html = await readFile(new URL(name, dist), "utf8");
+    for (const [path, html] of await builtPages()) {
       const loaded = [...html.matchAll(/<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"/g)].map(([, url]) => url);
-      expect(loaded, name).toEqual([]);
+      expect(loaded, path).toEqual([]);
     }
+  });
+
+  it("come with pages whose links lead to the headings that they name", async () => {
+    const pages = await builtPages();
+    const dead = [...pages].flatMap(([from, html]) =>
+      [...html.matchAll(/ href="(\/[^"#]*)?#([^"]+)"/g)]
+        .filter(([, path = from, anchor = ""]) => !pages.get(path)?.includes(` id="${decodeURIComponent(anchor)}"`))
+        .map(([, path = "", anchor]) => `${from}: ${path}#${anchor}`),
+    );
+    expect(dead).toEqual([]);
+  });
+});
+
+/** Serves the built site, and opens it in a browser. */
+async function open(): Promise<AsyncDisposable & { readonly url: string; readonly browser: Browser }> {
+  const port = await freePort();
+  const { server } = await serve({ root: site, port });
+  const browser = await Browser.start();
+  const close = async (): Promise<void> => {
+    await browser[Symbol.asyncDispose]();
+    server.close();
+  };
+  return { url: `http://localhost:${port}`, browser, [Symbol.asyncDispose]: close };
+}
+
+describe("the tabs of stores in a browser", () => {
+  const SHOWN = ".vp-code-group .active";
+  let opened: Awaited<ReturnType<typeof open>>;
+  let tab: Tab;
+
+  beforeAll(async () => void (opened = await open()), BUILD_LIMIT_MS);
+  afterAll(async () => await opened[Symbol.asyncDispose]());
+  beforeEach(async () => void (tab = await opened.browser.page()));
+  afterEach(async () => await tab[Symbol.asyncDispose]());
+
+  const goTo = async (path: string): Promise<void> => {
+    await tab.page.goto(`${opened.url}${path}`);
+    // Vue sets it once the page answers.
+    await tab.page.waitForFunction("document.querySelector('#app').__vue_app__");
+  };
+  const shown = async (): Promise<string> =>
+    String(await tab.value(`[...document.querySelectorAll("${SHOWN} code")].map((code) => code.textContent).join("\\n")`));
+
+  it("keep the reader's store on the page, on other pages, and after a reload", async () => {
+    await goTo("/start");
+    await tab.value(`document.querySelector('label[data-title="DynamoDB"]').click()`);
+    expect(await shown()).toMatch(/@leasehold\/dynamodb[^]+new DynamoDBLeaseStore/);
+    await tab.value(`document.querySelector('a[href="/recipes#fenced-writes"]').click()`);
+    await tab.until(`document.querySelector("h1")?.textContent.startsWith("Recipes")`);
+    expect(await shown()).toContain("TransactWriteCommand");
+    await goTo("/start");
+    expect(await shown()).toMatch(/@leasehold\/dynamodb[^]+new DynamoDBLeaseStore/);
+  });
+
+  it("show their first block if they lack the reader's store", async () => {
+    await goTo("/start");
+    await tab.value(`document.querySelector('label[data-title="Kubernetes"]').click()`);
+    await goTo("/packages/sql/fenced-writes");
+    expect(await shown()).toContain("pool.connect()");
+  });
+
+  it("are chosen by keyboard", async () => {
+    await goTo("/start");
+    await tab.page.focus(".vp-code-group input");
+    await tab.page.keyboard.press("ArrowRight");
+    expect(await shown()).toMatch(/mysql2[^]+mysql: /);
+    await goTo("/start");
+    expect(await shown()).toContain("mysql2");
+  });
+
+  it("show the kept tab on a phone, without a scroll of the page", async () => {
+    await tab.page.setViewport({ width: 360, height: 640 });
+    await goTo("/start");
+    await tab.value(`document.querySelector('label[data-title="Kubernetes"]').click()`);
+    await goTo("/start");
+    const [left, right, scrolled] = (await tab.value(`(() => {
+      const { left, right } = document.querySelector('label[data-title="Kubernetes"]').getBoundingClientRect();
+      return [left, right, window.scrollY];
+    })()`)) as [number, number, number];
+    expect(left).toBeGreaterThanOrEqual(0);
+    expect(right).toBeLessThanOrEqual(360);
+    expect(scrolled).toBe(0);
+  });
+
+  it("are left out, and show every block, without scripts", async () => {
+    await tab.page.setJavaScriptEnabled(false);
+    await tab.page.goto(`${opened.url}/start`);
+    const hidden = await tab.value(
+      `[...document.querySelectorAll(".vp-code-group pre")].filter((block) => block.getClientRects().length === 0).length`,
+    );
+    expect(hidden).toBe(0);
   });
 });
 
@@ -41,24 +139,17 @@ describe("the files for language models", () => {
 describe("the playground in a browser", () => {
   const LEADER = '[data-lane][data-leads="true"]';
   const STANDBY = '[data-lane][data-leads="false"]';
-  let browser: Browser;
+  let opened: Awaited<ReturnType<typeof open>>;
   let tab: Tab;
-  let stop: () => void;
 
   beforeAll(async () => {
-    const port = await freePort();
-    const { server } = await serve({ root: site, port });
-    stop = () => void server.close();
-    browser = await Browser.start();
-    tab = await browser.page();
-    await tab.page.goto(`http://localhost:${port}/playground`);
+    opened = await open();
+    tab = await opened.browser.page();
+    await tab.page.goto(`${opened.url}/playground`);
     await tab.page.waitForSelector(".playground");
     await click('[data-speed="0"]');
   }, BUILD_LIMIT_MS);
-  afterAll(async () => {
-    await browser[Symbol.asyncDispose]();
-    stop();
-  });
+  afterAll(async () => await opened[Symbol.asyncDispose]());
 
   /** Clicks within one task of the page, so that nothing changes between finding the button and the click. */
   async function click(selector: string): Promise<void> {
@@ -113,6 +204,20 @@ describe("the playground in a browser", () => {
     }
     expect(await leaders()).toBe(1);
     expect(await tab.text('[data-counter="two"]')).toBe("0.0 s");
+  });
+
+  it("never has two leaders, through 1,000 random clicks", async () => {
+    await startAgain();
+    const random = new SeededRandom(41);
+    for (let clicks = 0; clicks < 1_000; clicks += 1) {
+      await tab.value(`(() => {
+        const buttons = document.querySelectorAll(".lane button");
+        buttons[Math.floor(${random.next()} * buttons.length)].click();
+      })()`);
+      await pass(Math.floor(random.next() * 3));
+    }
+    expect(await tab.text('[data-counter="two"]')).toBe("0.0 s");
+    expect(await tab.text('[data-counter="refused"]'), "no click made a late write").not.toBe("0");
   });
 
   it("shows two leaders where a flag is trusted instead of the clock", async () => {

@@ -1,10 +1,15 @@
 import DefaultTheme from "vitepress/theme";
-import { defineAsyncComponent } from "vue";
+import { defineAsyncComponent, defineComponent, h } from "vue";
 import type { Theme } from "vitepress";
+import { rememberStore } from "../remembered-store.ts";
 import "./style.css";
 
 export default {
   extends: DefaultTheme,
+  Layout: defineComponent(() => {
+    rememberStore();
+    return () => h(DefaultTheme.Layout);
+  }),
   enhanceApp({ app }) {
     app.component(
       "Playground",

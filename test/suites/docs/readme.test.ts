@@ -140,7 +140,8 @@ function headingsOf(markdown: string): string[] {
 }
 
 function codeBlocks(markdown: string, language: string): string[] {
-  return [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map((match) => match[1] ?? "");
+  const block = new RegExp(`^\`\`\`${language}(?: \\[.+\\])?\\n([\\s\\S]*?)^\`\`\``, "gm");
+  return [...markdown.matchAll(block)].map((match) => match[1] ?? "");
 }
 
 function splitImports(block: string): [imports: string[], code: string] {
