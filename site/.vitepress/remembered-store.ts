@@ -30,7 +30,5 @@ function show(store: string | null): void {
     if (!block || block.classList.contains("active")) continue;
     (label.control as HTMLInputElement).checked = true;
     for (const each of blocks) each.classList.toggle("active", each === block);
-    // On a phone not all tabs are in view. `scrollIntoView` would scroll the page, too.
-    label.parentElement?.scrollTo({ left: label.offsetLeft });
   }
 }
