@@ -1,7 +1,7 @@
 import { ConfigurationError, isLeaseholdError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
 import { systemClock, Journal } from "@leasehold/core/provider";
 import type { Cron } from "croner";
-import { checkJob, Ticks, type Closable, type TickOptions } from "./tick.ts";
+import { checkJob, notFrom, Ticks, type Closable, type TickOptions } from "./tick.ts";
 
 export type { Closable, TickCatchUp, TickOptions } from "./tick.ts";
 
@@ -38,6 +38,7 @@ export function oncePerTick<Store extends LeaseStore = LeaseStore, Context = und
   checkJob("oncePerTick", job);
   const journal = Journal.to(options.logger);
   const onTick = async (cron: Cron<Context>): Promise<void> => {
+    if (typeof (cron as Partial<Cron<Context>> | undefined)?.previousRuns !== "function") throw notFrom("croner", options.name);
     try {
       checkInterval(options.name, cron);
       await ticks.run(

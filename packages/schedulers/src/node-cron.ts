@@ -1,6 +1,6 @@
 import { ConfigurationError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
 import type { TaskContext } from "node-cron";
-import { checkJob, Ticks, type Closable, type TickOptions, type TickOutcome } from "./tick.ts";
+import { checkJob, notFrom, Ticks, type Closable, type TickOptions, type TickOutcome } from "./tick.ts";
 
 export { RunClaims, type RunClaimsOptions } from "./run-claims.ts";
 export type { Closable, TickCatchUp, TickOptions, TickOutcome } from "./tick.ts";
@@ -30,6 +30,7 @@ export function oncePerTick<T, Store extends LeaseStore = LeaseStore>(
   const ticks = new Ticks("oncePerTick", options);
   checkJob("oncePerTick", job);
   const onTick = async (context: TaskContext): Promise<TickOutcome<T>> => {
+    if ((context as Partial<TaskContext> | undefined)?.date === undefined) throw notFrom("node-cron", options.name);
     if (context.execution?.reason === "invoked") {
       throw new ConfigurationError(
         `task.execute() is no tick of '${options.name}', so that there is nothing to do once. To run the job by hand, call its own function.`,

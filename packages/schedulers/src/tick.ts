@@ -59,6 +59,13 @@ const STOPPED = { ran: false, reason: "stopped" } as const;
 /** The reasons of a tick that may still be done. An administrator may reopen one that failed, or was skipped during a pause. */
 const OPEN: ReadonlySet<string> = new Set(["in-progress", "missed", "stopped", "failed", "paused"]);
 
+/** The error of a tick that another scheduler than the adapter's own has called. */
+export function notFrom(scheduler: string, name: string): ConfigurationError {
+  return new ConfigurationError(
+    `A tick of '${name}' did not come from ${scheduler}. Import oncePerTick from the entry of your own scheduler.`,
+  );
+}
+
 /** Does the ticks of one job. */
 export class Ticks<Store extends LeaseStore> implements Closable {
   readonly #schedule: ScheduleOptions<Store>;

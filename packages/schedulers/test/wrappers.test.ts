@@ -46,6 +46,13 @@ describe.each(Object.entries(MAKERS))("oncePerTick of %s", (_, make) => {
   });
 });
 
+test.each(["node-cron", "croner"])("oncePerTick of %s says so if another scheduler calls it", async (scheduler) => {
+  const onTick = MAKERS[scheduler]!({ store, name: NAME }) as (context: unknown) => Promise<unknown>;
+  for (const context of [{}, undefined]) {
+    await expect(onTick(context)).rejects.toThrow(`'${NAME}' did not come from ${scheduler}. Import oncePerTick from the entry`);
+  }
+});
+
 describe("OncePerTick of NestJS", () => {
   class Books {
     readonly field: number = 1;
