@@ -20,6 +20,11 @@ async function bill(leadership: Leadership): Promise<string> {
 }
 
 describe("fakeLeadership", () => {
+  test("refuses an unknown option of a fake leadership", () => {
+    const options = { terms: 7 } as object;
+    expect(() => fakeLeadership(options)).toThrow("fakeLeadership has no option 'terms'. Was 'term' meant?");
+  });
+
   test("runs a task until the test loses its lease", async () => {
     const leadership = fakeLeadership({ term: 7, election: "billing" });
     const billing = bill(leadership);

@@ -1,5 +1,6 @@
 import type { Leadership } from "../election/leadership.ts";
 import { LeadershipEndedError, LeaseLostError, type LossReason } from "../reporting/errors.ts";
+import { checkOptions, defineOptions } from "../store/options.ts";
 
 export interface FakeLeadershipOptions {
   /** The fencing token. @defaultValue 1 */
@@ -13,6 +14,8 @@ export interface FakeLeadershipOptions {
   /** The result of `remainingMs()` until the test ends the leadership. @defaultValue 13_500 */
   readonly remainingMs?: number | undefined;
 }
+
+const OPTIONS = defineOptions<FakeLeadershipOptions>()("term election candidateId termId remainingMs");
 
 /** A leadership for the test of a task. It lasts until the test ends it. */
 export interface FakeLeadership extends Leadership {
@@ -34,14 +37,12 @@ export interface FakeLeadership extends Leadership {
  * leadership.lose();
  * await billing;
  * ```
+ * @throws {ConfigurationError} for an unknown option.
  */
-export function fakeLeadership({
-  term = 1,
-  election = "test",
-  candidateId = "this-host",
-  termId = `term-id-${term}`,
-  remainingMs = 13_500,
-}: FakeLeadershipOptions = {}): FakeLeadership {
+export function fakeLeadership(options: FakeLeadershipOptions = {}): FakeLeadership {
+  checkOptions("fakeLeadership", options, OPTIONS);
+  const { term = 1, election = "test", candidateId = "this-host", remainingMs = 13_500 } = options;
+  const { termId = `term-id-${term}` } = options;
   const controller = new AbortController();
   const { signal } = controller;
   const ended = Promise.withResolvers<Error>();
