@@ -23,6 +23,11 @@ function base(delivery?: string) {
   return { store, election: ELECTION, remainingMs: TIMEOUT_MS, clock, ...named };
 }
 
+/** The options of a platform that tells the time itself. */
+function quiet() {
+  return { store, election: ELECTION, clock, logger: false } as const;
+}
+
 /** Begins work that never ends, like an invocation that dies. */
 async function dies(options: ReturnType<typeof base> & { readonly value?: string }): Promise<void> {
   onlyAsLeader(options, () => new Promise(() => undefined))().catch(() => undefined);
@@ -181,10 +186,9 @@ describe("an election from the event", () => {
 describe("an event that is not known to be a schedule's, and would be lost if a standby returns", () => {
   const sqs = { Records: [{ eventSource: "aws:sqs", messageId: "1" }] };
   const lambdaContext = { functionName: "f", awsRequestId: "1", getRemainingTimeInMillis: () => TIMEOUT_MS } as never;
-  const lambda = (event: unknown, more = {}) =>
-    onLambda({ store, election: ELECTION, clock, logger: false, ...more }, () => "ran")(event as never, lambdaContext);
+  const lambda = (event: unknown, more = {}) => onLambda({ ...quiet(), ...more }, () => "ran")(event as never, lambdaContext);
   const azure = (type: string) =>
-    onAzure({ store, election: ELECTION, clock, logger: false }, () => "ran")(
+    onAzure(quiet(), () => "ran")(
       {} as never,
       { functionName: "f", invocationId: "1", options: { trigger: { type, name: "t" } } } as never,
     );
@@ -198,12 +202,9 @@ describe("an event that is not known to be a schedule's, and would be lost if a 
     data: message,
   });
   const onEvent = (type: string, more = {}) =>
-    onlyAsLeaderOnCloudEvent({ store, election: ELECTION, clock, logger: false, ...more }, () => "ran")(event(type) as never);
-  const onRequest = async (headers: object) =>
-    await onlyAsLeaderOnHttp({ store, election: ELECTION, clock, logger: false }, () => "ran")(
-      { headers } as never,
-      responseOf(),
-    );
+    onlyAsLeaderOnCloudEvent({ ...quiet(), ...more }, () => "ran")(event(type) as never);
+  const onRequest = async (headers: object, body?: unknown) =>
+    await onlyAsLeaderOnHttp(quiet(), () => "ran")({ headers, body } as never, responseOf());
   const arn = "arn:aws:scheduler:eu-central-1:1:schedule/default/nightly";
 
   test.each([
@@ -218,33 +219,9 @@ describe("an event that is not known to be a schedule's, and would be lost if a 
     ["a trigger of SQL", () => azure("sqlTrigger"), /change tracking of SQL/],
     ["a trigger of MySQL", () => azure("mysqlTrigger"), /change tracking of MySQL/],
     ["Pub/Sub", () => onEvent("google.cloud.pubsub.topic.v1.messagePublished"), /Pub\/Sub.*throws/],
-    [
-      "Pub/Sub's push",
-      () =>
-        onlyAsLeaderOnHttp({ store, election: ELECTION, clock, logger: false }, () => "ran")(
-          { headers: {}, body: message } as never,
-          responseOf(),
-        ),
-      /Pub\/Sub/,
-    ],
-    [
-      "Pub/Sub's push, unwrapped",
-      async () =>
-        await onlyAsLeaderOnHttp({ store, election: ELECTION, clock, logger: false }, () => "ran")(
-          { headers: { "x-goog-pubsub-subscription-name": "projects/p/subscriptions/s" }, body: "three" } as never,
-          responseOf(),
-        ),
-      /Pub\/Sub/,
-    ],
-    [
-      "Cloud Tasks",
-      async () =>
-        await onlyAsLeaderOnHttp({ store, election: ELECTION, clock, logger: false }, () => "ran")(
-          { headers: { "x-cloudtasks-taskname": "t1" } } as never,
-          responseOf(),
-        ),
-      /Cloud Tasks/,
-    ],
+    ["Pub/Sub's push", () => onRequest({}, message), /Pub\/Sub/],
+    ["Pub/Sub's push, unwrapped", () => onRequest({ "x-goog-pubsub-subscription-name": "s" }, "three"), /Pub\/Sub/],
+    ["Cloud Tasks", () => onRequest({ "x-cloudtasks-taskname": "t1" }), /Cloud Tasks/],
     ["a notification of S3", () => lambda({ Records: [{ eventSource: "aws:s3" }] }), /Amazon S3.*onStandby.*throws.*oncePerTick/],
     ["a message of SNS", () => lambda({ Records: [{ EventSource: "aws:sns" }] }), /Amazon SNS/],
     [
@@ -328,12 +305,11 @@ describe("an event that is not known to be a schedule's, and would be lost if a 
 test("a task of a Cloud Run job has one request name for all its tries", async () => {
   process.env["CLOUD_RUN_EXECUTION"] = "nightly-abc12";
   process.env["CLOUD_RUN_TASK_ATTEMPT"] = "0";
-  const options = { store, election: ELECTION, clock, logger: false } as const;
-  onlyAsLeaderInJob(options, () => new Promise(() => undefined))().catch(() => undefined);
+  onlyAsLeaderInJob(quiet(), () => new Promise(() => undefined))().catch(() => undefined);
   await clock.settle();
   process.env["CLOUD_RUN_TASK_ATTEMPT"] = "1";
 
-  await expect(onlyAsLeaderInJob(options, () => "ran")()).rejects.toMatchObject({
+  await expect(onlyAsLeaderInJob(quiet(), () => "ran")()).rejects.toMatchObject({
     code: "ALREADY_CLAIMED",
     delivery: "nightly-abc12-0",
   });

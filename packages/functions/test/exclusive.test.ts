@@ -36,16 +36,22 @@ function withShortLeases(): LeaseStore {
   return Object.assign(store, { capabilities: { ...store.capabilities, minLeaseMs: 15_000, maxLeaseMs: 60_000 } });
 }
 
+/** The options of a newly started instance. */
+function base() {
+  return { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock };
+}
+
 async function record(): Promise<unknown> {
   return (await records.get(ELECTION))?.data;
 }
 
 describe("exclusive", () => {
   test("runs the handler with its own arguments and the leadership, returns its result, and releases before that", async () => {
-    const wrapped = onlyAsLeader(
-      { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock },
-      (event: string, leadership: FunctionLeadership) => ({ event, term: leadership.term, valid: leadership.isValid() }),
-    );
+    const wrapped = onlyAsLeader(base(), (event: string, leadership: FunctionLeadership) => ({
+      event,
+      term: leadership.term,
+      valid: leadership.isValid(),
+    }));
 
     await expect(wrapped("tick")).resolves.toEqual({ event: "tick", term: 1, valid: true });
     expect(await record()).toMatchObject({ term: 1, termId: null });
@@ -68,7 +74,7 @@ describe("exclusive", () => {
     const said: string[] = [];
     const say = (message: string): void => void said.push(message);
     const logger = { debug: say, info: say, warn: say, error: say };
-    const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock, logger }, () => "done");
+    const wrapped = onlyAsLeader({ ...base(), logger }, () => "done");
 
     await wrapped();
 
@@ -81,11 +87,10 @@ describe("exclusive", () => {
 
   test("skips where another invocation runs, and returns its leader", async () => {
     const working = Promise.withResolvers<void>();
-    const options = { election: ELECTION, remainingMs: TIMEOUT_MS, clock, candidateId: () => "first" };
-    const first = onlyAsLeader({ ...options, store: cold(), value: "http://a" }, () => working.promise)();
+    const first = onlyAsLeader({ ...base(), candidateId: () => "first", value: "http://a" }, () => working.promise)();
     await clock.settle();
 
-    const second = onlyAsLeader({ election: ELECTION, remainingMs: TIMEOUT_MS, clock, store: cold() }, () => "ran");
+    const second = onlyAsLeader(base(), () => "ran");
 
     await expect(second()).resolves.toEqual({
       elected: false,
@@ -99,16 +104,10 @@ describe("exclusive", () => {
 
   test("returns the result of onStandby, which gets the leader and the handler's arguments", async () => {
     const working = Promise.withResolvers<void>();
-    const first = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, () => working.promise)();
+    const first = onlyAsLeader(base(), () => working.promise)();
     await clock.settle();
     const second = onlyAsLeader(
-      {
-        store: cold(),
-        election: ELECTION,
-        remainingMs: TIMEOUT_MS,
-        clock,
-        onStandby: ({ leader }: NotElected, event: string) => `${event} is for term ${leader?.term}`,
-      },
+      { ...base(), onStandby: ({ leader }: NotElected, event: string) => `${event} is for term ${leader?.term}` },
       (_event: string) => "ran",
     );
 
@@ -118,7 +117,7 @@ describe("exclusive", () => {
   });
 
   test("releases when the handler throws, and the error reaches the platform", async () => {
-    const failing = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, () => {
+    const failing = onlyAsLeader(base(), () => {
       throw new Error("disk full");
     });
 
@@ -129,7 +128,7 @@ describe("exclusive", () => {
   test("sends nothing while the handler works, and the leadership lasts for the whole invocation", async () => {
     const store = new MemoryLeaseStore({ clock });
     let version: string | undefined;
-    const wrapped = onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS, clock }, async (leadership) => {
+    const wrapped = onlyAsLeader({ ...base(), store }, async (leadership) => {
       const before = await store.read(ELECTION);
       await clock.advance(TIMEOUT_MS - 5_001);
       expect(leadership.signal.aborted).toBe(false);
@@ -142,24 +141,21 @@ describe("exclusive", () => {
   });
 
   test("aborts the signal shutdownMarginMs before the platform ends the invocation, while the leadership is still valid", async () => {
-    const wrapped = onlyAsLeader(
-      { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, shutdownMarginMs: 2_000, clock },
-      async (leadership) => {
-        await clock.advance(TIMEOUT_MS - 2_001);
-        expect(leadership.signal.aborted).toBe(false);
-        await clock.advance(1);
-        expect(leadership.signal.reason).toMatchObject({ code: "LEADERSHIP_ENDED", reason: "out-of-time", term: 1 });
-        expect(leadership.isValid()).toBe(true);
-        return "in time";
-      },
-    );
+    const wrapped = onlyAsLeader({ ...base(), shutdownMarginMs: 2_000 }, async (leadership) => {
+      await clock.advance(TIMEOUT_MS - 2_001);
+      expect(leadership.signal.aborted).toBe(false);
+      await clock.advance(1);
+      expect(leadership.signal.reason).toMatchObject({ code: "LEADERSHIP_ENDED", reason: "out-of-time", term: 1 });
+      expect(leadership.isValid()).toBe(true);
+      return "in time";
+    });
 
     await expect(wrapped()).resolves.toBe("in time");
     expect(await record()).toMatchObject({ termId: null });
   });
 
   test("throws the error of work that was cut short, even if it is the signal's own reason", async () => {
-    const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, async ({ signal }) => {
+    const wrapped = onlyAsLeader(base(), async ({ signal }) => {
       await clock.advance(TIMEOUT_MS - 4_000);
       signal.throwIfAborted();
     });
@@ -169,13 +165,10 @@ describe("exclusive", () => {
 
   test("aborts with the caller's own signal", async () => {
     const stopping = new AbortController();
-    const wrapped = onlyAsLeader(
-      { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, signal: stopping.signal, clock },
-      ({ signal }) => {
-        stopping.abort("SIGTERM");
-        return signal.reason as string;
-      },
-    );
+    const wrapped = onlyAsLeader({ ...base(), signal: stopping.signal }, ({ signal }) => {
+      stopping.abort("SIGTERM");
+      return signal.reason as string;
+    });
 
     await expect(wrapped()).resolves.toBe("SIGTERM");
     await expect(wrapped()).rejects.toBe("SIGTERM");
@@ -183,7 +176,7 @@ describe("exclusive", () => {
 
   test("leaves no valid leadership behind in a warm instance, even after a freeze", async () => {
     let kept: FunctionLeadership | undefined;
-    const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, (leadership) => {
+    const wrapped = onlyAsLeader(base(), (leadership) => {
       kept = leadership;
     });
     await wrapped();
@@ -195,7 +188,7 @@ describe("exclusive", () => {
   });
 
   test("reports an invalid leadership after a freeze during its work", async () => {
-    const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, (leadership) => {
+    const wrapped = onlyAsLeader(base(), (leadership) => {
       // Only the wall clock advances while an instance is frozen.
       clock.jumpWall(3_600_000);
       return leadership.isValid();
@@ -210,7 +203,7 @@ describe("an election whose lease is held and whose leader is unknown", () => {
   const taken: LeaseSnapshot = { election: ELECTION, state: "unknown", term: 0, bar: { kind: "lease" } };
 
   function gated(store: LeaseStore): () => Promise<unknown> {
-    return onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS, clock, logger: false }, ({ term }) => term);
+    return onlyAsLeader({ ...base(), store, logger: false }, ({ term }) => term);
   }
 
   test("is waited for, and led once it is free, because no other platform would retry for a candidate that died", async () => {
@@ -267,7 +260,7 @@ describe("minimumHoldMs", () => {
   });
 
   test("makes the lease at least as long if it is longer than the invocation", async () => {
-    await onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: 1_000, minimumHoldMs: 50_000, clock }, () => "quick")();
+    await onlyAsLeader({ ...base(), remainingMs: 1_000, minimumHoldMs: 50_000 }, () => "quick")();
 
     expect(await record()).toMatchObject({ bars: [{ untilMs: 50_000 }] });
   });
@@ -282,7 +275,7 @@ describe("a release that is not answered", () => {
         clock.setTimer(() => reject(new StoreError("STORE_TIMEOUT", "no answer", details)), timeoutMs);
       });
     const sinceMs = clock.monotonicMs();
-    const wrapped = onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS, clock }, async ({ signal }) => {
+    const wrapped = onlyAsLeader({ ...base(), store }, async ({ signal }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       return "in time";
     });
@@ -295,15 +288,7 @@ describe("a release that is not answered", () => {
 describe("renewal", () => {
   test("by checkpoint() continues after the signal has aborted, because the lease covers the time to stop", async () => {
     const wrapped = onlyAsLeader(
-      {
-        store: cold(),
-        election: ELECTION,
-        remainingMs: 20_000,
-        shutdownMarginMs: 12_000,
-        leaseDurationMs: 6_000,
-        renewal: "checkpoint",
-        clock,
-      },
+      { ...base(), remainingMs: 20_000, shutdownMarginMs: 12_000, leaseDurationMs: 6_000, renewal: "checkpoint" },
       async (leadership) => {
         for (let second = 0; second < 16; second += 1) {
           await clock.advance(1_000);
@@ -317,22 +302,19 @@ describe("renewal", () => {
   });
 
   test("by checkpoint() throws in time when the invocation's time is over", async () => {
-    const wrapped = onlyAsLeader(
-      { store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, renewal: "background", clock },
-      async (leadership) => {
-        await leadership.checkpoint();
-        await clock.advance(TIMEOUT_MS - 5_000);
-        await expect(leadership.checkpoint()).rejects.toBe(leadership.signal.reason);
-        return "stopped";
-      },
-    );
+    const wrapped = onlyAsLeader({ ...base(), renewal: "background" }, async (leadership) => {
+      await leadership.checkpoint();
+      await clock.advance(TIMEOUT_MS - 5_000);
+      await expect(leadership.checkpoint()).rejects.toBe(leadership.signal.reason);
+      return "stopped";
+    });
 
     await expect(wrapped()).resolves.toBe("stopped");
   });
 
   test("by checkpoint() keeps a lease that is shorter than the work", async () => {
     const wrapped = onlyAsLeader(
-      { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, renewal: "checkpoint", clock },
+      { ...base(), remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, renewal: "checkpoint" },
       async (leadership) => {
         for (let piece = 0; piece < 50; piece += 1) {
           await clock.advance(10_000);
@@ -347,7 +329,7 @@ describe("renewal", () => {
 
   test("that is missing aborts the signal, with an error that says what to do", async () => {
     const wrapped = onlyAsLeader(
-      { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, renewal: "checkpoint", clock },
+      { ...base(), remainingMs: 10 * TIMEOUT_MS, leaseDurationMs: 15_000, renewal: "checkpoint" },
       async (leadership) => {
         await clock.advance(13_499);
         expect(leadership.isValid()).toBe(true);
@@ -386,13 +368,10 @@ describe("renewal", () => {
   });
 
   test("runs in the background on request, and only while the handler works", async () => {
-    const wrapped = onlyAsLeader(
-      { store: cold(), election: ELECTION, remainingMs: 10 * TIMEOUT_MS, renewal: "background", clock },
-      async (leadership) => {
-        await clock.advance(9 * TIMEOUT_MS);
-        return leadership.isValid();
-      },
-    );
+    const wrapped = onlyAsLeader({ ...base(), remainingMs: 10 * TIMEOUT_MS, renewal: "background" }, async (leadership) => {
+      await clock.advance(9 * TIMEOUT_MS);
+      return leadership.isValid();
+    });
 
     await expect(wrapped()).resolves.toBe(true);
     expect(clock.pendingTimers).toBe(0);
@@ -406,15 +385,13 @@ describe("the fence", () => {
         return `${this.name}: term ${leadership.term} of ${table}`;
       },
     });
-    const wrapped = onlyAsLeader({ store, election: ELECTION, remainingMs: TIMEOUT_MS, clock }, ({ fence }) => fence("bills"));
+    const wrapped = onlyAsLeader({ ...base(), store }, ({ fence }) => fence("bills"));
 
     await expect(wrapped()).resolves.toBe(`${store.name}: term 1 of bills`);
   });
 
   test("throws for a store without a fence", async () => {
-    const wrapped = onlyAsLeader({ store: cold(), election: ELECTION, remainingMs: TIMEOUT_MS, clock }, (leadership) =>
-      (leadership.fence as unknown as () => void)(),
-    );
+    const wrapped = onlyAsLeader(base(), (leadership) => (leadership.fence as unknown as () => void)());
 
     await expect(wrapped()).rejects.toMatchObject({ code: "UNSUPPORTED", election: ELECTION });
     await expect(wrapped()).rejects.toThrow("has no fence for elections.");
@@ -441,16 +418,15 @@ describe("a store that cannot be reached", () => {
       new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason as Error)));
     return store;
   }
-  const options = { election: ELECTION, remainingMs: TIMEOUT_MS };
 
   test("is asked once more, because one lost reply is no outage", async () => {
-    const wrapped = onlyAsLeader({ ...options, store: failing(1), clock }, () => "ran");
+    const wrapped = onlyAsLeader({ ...base(), store: failing(1) }, () => "ran");
 
     await expect(clock.runUntil(wrapped())).resolves.toBe("ran");
   });
 
   test("fails closed: the platform gets the error, and the handler does not run", async () => {
-    const wrapped = onlyAsLeader({ ...options, store: failing(2), clock }, () => "ran");
+    const wrapped = onlyAsLeader({ ...base(), store: failing(2) }, () => "ran");
 
     await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     expect(clock.pendingTimers).toBe(0);
@@ -463,7 +439,7 @@ describe("a store that cannot be reached", () => {
         const details = { store: "memory", operation: "get", mayHaveBeenApplied: false };
         clock.setTimer(() => reject(new StoreError("STORE_TIMEOUT", "no answer", details)), timeoutMs);
       });
-    const short = { election: ELECTION, remainingMs: 3_000, store, clock };
+    const short = { ...base(), remainingMs: 3_000, store };
 
     await expect(clock.runUntil(onlyAsLeader(short, () => "ran")())).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
     await expect(clock.runUntil(onlyAsLeader({ ...short, onUnavailable: "skip" }, () => "ran")())).resolves.toEqual({
@@ -486,7 +462,7 @@ describe("a store that cannot be reached", () => {
       const details = { store: "memory", operation: "get" as const, mayHaveBeenApplied: false, retryAfterMs };
       return Promise.reject(new StoreError("STORE_THROTTLED", "not now", details));
     };
-    const wrapped = onlyAsLeader({ ...options, store, clock }, () => "ran");
+    const wrapped = onlyAsLeader({ ...base(), store }, () => "ran");
 
     await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_THROTTLED" });
     expect(askedMs.map((ms) => ms - askedMs[0]!)).toEqual([0, waitMs]);
@@ -497,20 +473,20 @@ describe("a store that cannot be reached", () => {
     const [away, unanswered] = [failing(1), store.read.bind(store)];
     let asked = 0;
     store.read = (...args) => (asked++ === 0 ? away.read(...args) : unanswered(...args));
-    const wrapped = onlyAsLeader({ ...options, store, clock }, () => "ran");
+    const wrapped = onlyAsLeader({ ...base(), store }, () => "ran");
 
     await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
   });
 
   test("leaves no listener on the caller's signal", async () => {
     const { signal } = new AbortController();
-    await onlyAsLeader({ ...options, store: cold(), clock, signal }, () => "ran")();
+    await onlyAsLeader({ ...base(), store: cold(), signal }, () => "ran")();
 
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   test("until the invocation's time is over is an outage too", async () => {
-    const wrapped = onlyAsLeader({ ...options, store: silent(), clock }, () => "ran");
+    const wrapped = onlyAsLeader({ ...base(), store: silent() }, () => "ran");
 
     await expect(clock.runUntil(wrapped())).rejects.toMatchObject({
       code: "STORE_TIMEOUT",
@@ -522,7 +498,7 @@ describe("a store that cannot be reached", () => {
 
   test("is no outage if the caller aborts meanwhile", async () => {
     const caller = new AbortController();
-    const wrapped = onlyAsLeader({ ...options, store: silent(), clock, signal: caller.signal }, () => "ran");
+    const wrapped = onlyAsLeader({ ...base(), store: silent(), signal: caller.signal }, () => "ran");
     const outcome = wrapped();
     await clock.settle();
     caller.abort(new Error("scaled in"));
@@ -531,14 +507,13 @@ describe("a store that cannot be reached", () => {
   });
 
   test("counts as not leading with onUnavailable 'skip', with the result of onStandby", async () => {
-    const skipping = onlyAsLeader({ ...options, store: failing(2), clock, onUnavailable: "skip" }, () => "ran");
+    const skipping = onlyAsLeader({ ...base(), store: failing(2), onUnavailable: "skip" }, () => "ran");
     await expect(clock.runUntil(skipping())).resolves.toEqual({ elected: false, reason: "unavailable" });
 
     const saying = onlyAsLeader(
       {
-        ...options,
+        ...base(),
         store: failing(2),
-        clock,
         onUnavailable: "skip",
         onStandby: ({ leader }) => `led by ${leader?.candidateId ?? "nobody"}`,
       },
@@ -548,7 +523,7 @@ describe("a store that cannot be reached", () => {
   });
 
   test("because of a missing permission throws even with 'skip', because that is no outage", async () => {
-    const wrapped = onlyAsLeader({ ...options, store: failing(9, "STORE_DENIED"), clock, onUnavailable: "skip" }, () => "ran");
+    const wrapped = onlyAsLeader({ ...base(), store: failing(9, "STORE_DENIED"), onUnavailable: "skip" }, () => "ran");
 
     await expect(clock.runUntil(wrapped())).rejects.toMatchObject({ code: "STORE_DENIED" });
   });
@@ -556,7 +531,7 @@ describe("a store that cannot be reached", () => {
   test("by the handler itself fails with the handler's error, and the handler does not run twice", async () => {
     let runs = 0;
     const other = failing(1);
-    const wrapped = onlyAsLeader({ ...options, store: cold(), clock, onUnavailable: "skip" }, async () => {
+    const wrapped = onlyAsLeader({ ...base(), store: cold(), onUnavailable: "skip" }, async () => {
       runs += 1;
       await other.read("something else");
     });

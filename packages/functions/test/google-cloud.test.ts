@@ -147,6 +147,8 @@ describe("a job", () => {
 });
 
 describe("a call of Cloud Scheduler", () => {
+  const catchUp = { previous: (ms: number) => ms - 3_600_000, atMost: 1, since: "2025-12-31T00:00:00Z" };
+
   test("has an occurrence of the job's name and the scheduled time", async () => {
     const ids: (string | undefined)[] = [];
     const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick" }, (_request, _response, { occurrence }) => {
@@ -196,9 +198,6 @@ describe("a call of Cloud Scheduler", () => {
   });
 
   test("that the handler answers with a failure is not done, and gets the handler's answer", async () => {
-    const scheduled = {
-      headers: { "x-cloudscheduler-jobname": "nightly", "x-cloudscheduler-scheduletime": "2025-12-31T03:00:00Z" },
-    } as unknown as Request;
     const ran: string[] = [];
     const call = async (statusCode: number): Promise<Response> => {
       const answered = response();
@@ -207,7 +206,7 @@ describe("a call of Cloud Scheduler", () => {
         given.statusCode = statusCode;
         given.end("billed, or not");
       });
-      await onHttp(scheduled, Object.assign(answered, { status: () => ({ json: () => answered.end("skipped") }) }));
+      await onHttp(CALL, Object.assign(answered, { status: () => ({ json: () => answered.end("skipped") }) }));
       return answered;
     };
 
@@ -221,15 +220,10 @@ describe("a call of Cloud Scheduler", () => {
 
   test("whose missed occurrence fails is answered with that failure", async () => {
     const answered = response();
-    const dueMs = Date.parse("2025-12-31T03:00:00Z");
-    const catchUp = { previous: (ms: number) => ms - 3_600_000, atMost: 1, since: "2025-12-31T00:00:00Z" };
-    const onHttp = onlyAsLeaderOnHttp(
-      { ...options(), gate: "oncePerTick", catchUp, occurrence: () => ({ name: "nightly", scheduledMs: dueMs }) },
-      (_request, given, { occurrence }) => {
-        given.statusCode = occurrence?.caughtUp ? 503 : 200;
-        given.end("billed, or not");
-      },
-    );
+    const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick", catchUp }, (_request, given, { occurrence }) => {
+      given.statusCode = occurrence?.caughtUp ? 503 : 200;
+      given.end("billed, or not");
+    });
 
     await expect(onHttp(CALL, answered)).rejects.toThrow("503");
     expect([answered.statusCode, answered.writableEnded]).toEqual([200, false]);
@@ -237,16 +231,11 @@ describe("a call of Cloud Scheduler", () => {
 
   test("that fails does not make its missed occurrence fail", async () => {
     const done: (number | undefined)[] = [];
-    const dueMs = Date.parse("2025-12-31T03:00:00Z");
-    const catchUp = { previous: (ms: number) => ms - 3_600_000, atMost: 1, since: "2025-12-31T00:00:00Z" };
-    const onHttp = onlyAsLeaderOnHttp(
-      { ...options(), gate: "oncePerTick", catchUp, occurrence: () => ({ name: "nightly", scheduledMs: dueMs }) },
-      (_request, given, { occurrence }) => {
-        if (occurrence?.caughtUp) done.push(occurrence.attempt);
-        else given.statusCode = 503;
-        given.end("billed, or not");
-      },
-    );
+    const onHttp = onlyAsLeaderOnHttp({ ...options(), gate: "oncePerTick", catchUp }, (_request, given, { occurrence }) => {
+      if (occurrence?.caughtUp) done.push(occurrence.attempt);
+      else given.statusCode = 503;
+      given.end("billed, or not");
+    });
     for (const answered of [response(), response()]) {
       await onHttp(CALL, answered);
       expect([answered.statusCode, answered.writableEnded]).toEqual([503, true]);
