@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
 import { createPool as createCallbackPool } from "mysql2";
-import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
@@ -329,13 +328,5 @@ await describeDatabases(SERVERS, (test, kind) => {
     proxy.forget();
     await expect(store.renew(lease, { timeoutMs: 500 })).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
-  });
-});
-
-await describeDatabases(["mysql"], (test) => {
-  test("a call on a pool that has been ended fails with an error that says so", async ({ world }) => {
-    const pool = createPool({ uri: world.place });
-    await pool.end();
-    await expect(world.store(pool).read(world.election)).rejects.toMatchObject({ code: "STORE_REJECTED" });
   });
 });

@@ -1,10 +1,9 @@
 import { ConfigurationError, FencedError } from "@leasehold/core";
-import type { Lease } from "@leasehold/core/provider";
-import type { SqlLeaseStore } from "@leasehold/sql";
 import { expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
-import { ALL, describeDatabases, type SqlWorld } from "./sql-world.ts";
+import { led, writes } from "./fencing.ts";
+import { ALL, describeDatabases } from "./sql-world.ts";
 
 /** The part that the connections of all drivers have in common here. */
 type Connection = { query(sql: string): Promise<unknown> } & { exec(sql: string): void };
@@ -14,16 +13,6 @@ await describeDatabases(ALL, (test, kind) => {
     if (kind === "sqlite") connection.exec(sql);
     else await connection.query(sql);
   };
-
-  async function led(world: SqlWorld): Promise<{ readonly store: SqlLeaseStore; readonly lease: Lease }> {
-    const store = world.store();
-    const lease = await world.win(store);
-    await world.run("CREATE TABLE IF NOT EXISTS writes (election VARCHAR(100), who VARCHAR(100))");
-    return { store, lease };
-  }
-
-  const writes = async (world: SqlWorld): Promise<readonly unknown[]> =>
-    (await world.run("SELECT who FROM writes WHERE election = ?", [world.election])).map(({ who }) => who);
 
   test("a leader's work is committed, and its result returned", async ({ world }) => {
     const { store, lease } = await led(world);

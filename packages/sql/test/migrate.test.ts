@@ -116,7 +116,7 @@ await describeDatabases(ALL, (test, kind) => {
       const session = await world.session(kind === "sqlite" ? `${place}-leasehold` : place);
       const { migration } = world.store();
       const made =
-        kind === "sqlite" ? migration.slice(2).map((sql) => sql.replace(" PRIMARY KEY NOT NULL", " NOT NULL")) : migration;
+        kind === "sqlite" ? migration.slice(2).map((sql) => sql.replace(" NOT NULL PRIMARY KEY", " NOT NULL")) : migration;
       for (const statement of [...made, ...changes]) await session.run(statement);
 
       const store = world.store(place);

@@ -1,4 +1,4 @@
-import { Elector, Observer } from "@leasehold/core";
+import { Elector } from "@leasehold/core";
 import { Pool } from "pg";
 import { expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
@@ -65,39 +65,6 @@ await describeDatabases(["postgres"], (test) => {
     await woken();
   });
 
-  test("another election's changes wake no watch", async ({ world }) => {
-    const store = world.store();
-    await world.win(store);
-    await world.win(store, { election: `${world.election}-other` });
-    const watcher = world.store();
-    const { told } = watching(world, watcher);
-    const other = watching(world, watcher, `${world.election}-other`);
-    await expect.poll(() => [told.length, other.told.length]).toEqual([1, 1]);
-    await store.break(`${world.election}-other`, { reason: "r" });
-    await expect.poll(() => other.told.length).toBe(2);
-    await store.break(world.election, { reason: "r", immediate: true });
-    await expect.poll(() => told.length).toBe(2);
-    expect(other.told).toHaveLength(2);
-  });
-
-  test("one connection listens for all watches, and is closed with the last of them", async ({ world }) => {
-    const store = world.store();
-    const watches = Array.from({ length: 20 }, (_, index) => watching(world, store, `${world.election}-${index % 5}`));
-    await expect.poll(() => watches.every(({ told }) => told.length === 1)).toBe(true);
-    expect(await listeners(world)).toHaveLength(1);
-    for (const { stop } of watches.slice(1)) stop.abort();
-    await Promise.all(watches.slice(1).map(({ ended }) => ended));
-    expect(await listeners(world)).toHaveLength(1);
-    watches[0]?.stop.abort();
-    await watches[0]?.ended;
-    await expect.poll(() => listeners(world)).toEqual([]);
-    // A new watch listens again.
-    const again = watching(world, store);
-    await expect.poll(() => again.told.length).toBe(1);
-    await world.win(world.store());
-    await expect.poll(() => again.told.length).toBe(2);
-  });
-
   test("a watch whose connection is ended fails with an error that says so", async ({ world }) => {
     const { told, ended } = watching(world);
     await expect.poll(() => told.length).toBe(1);
@@ -161,15 +128,6 @@ await describeDatabases(["postgres"], (test) => {
     await expect.poll(() => listeners(world)).toEqual([]);
   });
 
-  test("a store that is closed ends its watches", async ({ world }) => {
-    const store = world.store();
-    const { told, ended } = watching(world, store);
-    await expect.poll(() => told.length).toBe(1);
-    await store.close();
-    await expect(ended).resolves.toBeInstanceOf(Error);
-    await expect.poll(() => listeners(world)).toEqual([]);
-  });
-
   test("a standby that is notified of a release takes over long before its next poll", async ({ world }) => {
     // The test would time out before the next poll.
     const options = { election: world.election, leaseDurationMs: 3_600_000, retryPeriodMs: 600_000, cooldownMs: 600_000 };
@@ -198,21 +156,5 @@ await describeDatabases(["postgres"], (test) => {
     await leadership[Symbol.asyncDispose]();
     await using next = await campaign;
     expect(next.term).toBe(2);
-  });
-
-  test("an observer is notified of leaders", async ({ world }) => {
-    const observer = new Observer({ store: world.store(), election: world.election });
-    const stop = new AbortController();
-    const seen: Array<number | undefined> = [];
-    const observing = (async () => {
-      for await (const leader of observer.observe({ signal: stop.signal })) seen.push(leader?.term);
-    })();
-    const store = world.store();
-    const lease = await world.win(store);
-    await expect.poll(() => seen.at(-1)).toBe(1);
-    await store.release(lease, LIMITS);
-    await expect.poll(() => seen.at(-1)).toBeUndefined();
-    stop.abort();
-    await observing;
   });
 });

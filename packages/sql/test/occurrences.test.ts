@@ -1,18 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { Elector } from "@leasehold/core";
-import type { LeaseRecord } from "@leasehold/core/provider";
 import type { SqlLeaseStore, SqlOccurrenceStore } from "@leasehold/sql";
 import { describe, expect } from "vitest";
-import { ODD_NAMES } from "./odd-names.ts";
-import { LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
+import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
-import { ALL, describeDatabases, letPass, recordOf, type Kind, type SqlWorld } from "./sql-world.ts";
+import { ALL, describeDatabases, type Kind, type SqlWorld } from "./sql-world.ts";
 
 const TICK = "nightly@2026-11-20T10:00:00.000Z";
 const NEXT = "nightly@2026-11-21T10:00:00.000Z";
 const RETENTION_MS = 3_600_000;
-
-const signal = new AbortController().signal;
 
 /** Returns the occurrences of the world's election in one more process, which has no memory of them. */
 function occurrencesOf(world: SqlWorld, election = world.election, retentionMs = RETENTION_MS): SqlOccurrenceStore {
@@ -67,80 +63,6 @@ await describeDatabases(ALL, (test, kind) => {
       expect(await namesOf("nightly@")).toEqual([TICK, NEXT]);
       expect(await namesOf(NEXT.slice(0, -4))).toEqual([NEXT]);
       expect(await namesOf("")).toEqual([TICK, NEXT]);
-    });
-
-    test("that is done is refused to every later attempt", async ({ world }) => {
-      const first = occurrencesOf(world);
-      const claim = await world.win(first, { election: TICK });
-      await expect(first.complete(claim, LIMITS)).resolves.toBe("released");
-      for (const ms of [0, LEASE_MS, 3_600_000_000]) {
-        await letPass(world, ms, "leasehold_occurrences");
-        await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
-        const request = world.acquiring({ election: TICK });
-        await expect(first.acquire(request)).resolves.toMatchObject({ acquired: false, current: { bar: { kind: "done" } } });
-        await expect(occurrencesOf(world).acquire(request)).resolves.toMatchObject({
-          acquired: false,
-          current: { bar: { kind: "done" } },
-        });
-      }
-      await expect(first.renew(claim, LIMITS)).resolves.toMatchObject({ held: false });
-      // It counts as done until it is deleted, even after it has expired.
-      await expire(world, TICK);
-      await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
-      await expect(tryCold(world, NEXT)).resolves.toMatchObject({ elected: true, term: 1 });
-    });
-
-    test("that is held back waits, by the database's clock", async ({ world }) => {
-      const first = occurrencesOf(world);
-      await first.release(await world.win(first, { election: TICK }), { ...LIMITS, holdMs: 60_000 });
-      await expect(tryCold(world)).resolves.toMatchObject({ elected: false });
-      await letPass(world, 60_000, "leasehold_occurrences");
-      await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 2 });
-    });
-
-    test("has a name that differs from every other name, and so has its election", async ({ world }) => {
-      const occurrences = occurrencesOf(world);
-      for (const name of ODD_NAMES) {
-        await expect(occurrences.acquire(world.acquiring({ election: name, candidateId: name }))).resolves.toMatchObject({
-          acquired: true,
-          lease: { term: 1 },
-        });
-        const ofOdd = occurrencesOf(world, name);
-        const { term } = await world.win(ofOdd, { election: world.election, candidateId: name });
-        expect(term, name).toBe(1);
-      }
-      const cold = occurrencesOf(world);
-      for (const name of ODD_NAMES) {
-        await expect(cold.read(name), name).resolves.toMatchObject({ term: 1, holder: name });
-        await expect(occurrencesOf(world, name).read(world.election), name).resolves.toMatchObject({ holder: name });
-      }
-      await expect(cold.read("nAme")).resolves.toBeUndefined();
-    });
-
-    test("stores every part of its record, and no part of the record before", async ({ world }) => {
-      const rows = world.rows().occurrences(world.election, RETENTION_MS);
-      const full: LeaseRecord = recordOf({
-        value: "a\0b",
-        broken: { reason: "disk full\0", id: "order" },
-        bars: [
-          { untilMs: 0.25, except: null },
-          { untilMs: 1 / 3, except: { group: "group " } },
-        ],
-        done: true,
-      });
-      let version: string | undefined;
-      for (const record of [full, recordOf({ term: 2, termId: null }), full]) {
-        const outcome = await rows.put(TICK, record, { ifVersion: version, keepsNonce: false, signal });
-        version = outcome.stored ? outcome.version : expect.fail("It should have been stored.");
-        const found = await world.rows().occurrences(world.election, 1).get(TICK, { signal, consistent: true });
-        expect(found).toMatchObject({ data: record, version });
-        expect(found?.data).toStrictEqual(record);
-      }
-      // Only a write with the right version succeeds.
-      for (const ifVersion of [undefined, "", `${version} `]) {
-        const attempt = rows.put(TICK, recordOf(), { ifVersion, keepsNonce: false, signal });
-        await expect(attempt).resolves.toEqual({ stored: false });
-      }
     });
 
     test("whose row is not a record is foreign, and is not changed", async ({ world }) => {
@@ -212,15 +134,6 @@ await describeDatabases(ALL, (test, kind) => {
       await expect(tryCold(world)).resolves.toMatchObject({ elected: true, term: 1 });
       await expect(occurrences.acquire(world.acquiring({ election: TICK }))).resolves.toMatchObject({ acquired: false });
     });
-  });
-
-  test("a claimant whose row is deleted has lost its claim", async ({ world }) => {
-    const occurrences = occurrencesOf(world);
-    const claim = await world.win(occurrences, { election: TICK });
-    await world.run("DELETE FROM leasehold_occurrences WHERE election = ?", [world.name()]);
-    await expect(occurrences.renew(claim, LIMITS)).resolves.toMatchObject({ held: false, reason: "missing" });
-    await expect(occurrences.complete(claim, LIMITS)).resolves.toBe("not-held");
-    expect(await world.occurrenceRow(TICK)).toBeUndefined();
   });
 
   test("occurrences can be completed, and are not pushed; elections cannot be", async ({ world }) => {

@@ -1,10 +1,9 @@
-import { Elector } from "@leasehold/core";
 import type { Lease } from "@leasehold/core/provider";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
-import { describe, expect } from "vitest";
+import { expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
-import { ALL, describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
+import { describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 /** Returns a store, and the statements that it sends. */
 function counting(world: SqlWorld) {
@@ -104,80 +103,5 @@ await describeDatabases(SERVERS, (test, kind) => {
     for (let looks = 0; looks < 3; looks += 1) expect(await during(() => store.read(world.election))).toEqual(["SELECT"]);
     // A lease that is known to be held needs no request.
     expect(await during(() => store.acquire(world.acquiring()))).toEqual([]);
-  });
-});
-
-await describeDatabases(ALL, (test) => {
-  describe("the MySQL way of electing", () => {
-    test("insert or take over: acquire", async ({ world }) => {
-      const store = world.store();
-      await expect(store.acquire(world.acquiring())).resolves.toMatchObject({ acquired: true, lease: { term: 1 } });
-      await expect(world.store().acquire(world.acquiring({ candidateId: "b" }))).resolves.toMatchObject({ acquired: false });
-      await world.run("UPDATE leasehold_leases SET lease_duration_ms = 1 WHERE election = ?", [world.name()]);
-      const rival = world.store();
-      await rival.read(world.election, { expiry: "store-clock" });
-      await expect(rival.acquire(world.acquiring({ candidateId: "b", expiry: "store-clock" }))).resolves.toMatchObject({
-        acquired: true,
-        lease: { term: 2 },
-      });
-    });
-
-    test("am I leader: renew, or elector.isLeader", async ({ world }) => {
-      const store = world.store();
-      const lease = await world.win(store);
-      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
-      await world.store().break(world.election, { reason: "r", immediate: true });
-      await world.win(world.store(), { candidateId: "b" });
-      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "taken" });
-
-      const elector = new Elector({ store, election: `${world.election} 2` });
-      expect(elector.isLeader).toBe(false);
-      const leadership = await elector.campaign();
-      expect(elector.isLeader).toBe(true);
-      await leadership[Symbol.asyncDispose]();
-      expect(elector.isLeader).toBe(false);
-    });
-
-    test("who leads: read", async ({ world }) => {
-      await expect(world.store().read(world.election)).resolves.toBeUndefined();
-      const store = world.store();
-      const lease = await world.win(store, { value: "https://a" });
-      const look = async () => world.store().read(world.election, { expiry: "store-clock" });
-      await expect(look()).resolves.toMatchObject({ state: "held", holder: "a", value: "https://a", term: 1 });
-      await store.release(lease, LIMITS);
-      await expect(look()).resolves.toMatchObject({ state: "vacant", term: 1 });
-    });
-
-    test("forced takeover: break at once, and acquire", async ({ world }) => {
-      const store = world.store();
-      const lease = await world.win(store);
-      const usurper = world.store();
-      await expect(usurper.break(world.election, { reason: "forced takeover", ifTerm: 1, immediate: true })).resolves.toEqual({
-        broken: true,
-        term: 1,
-      });
-      await expect(world.win(usurper, { candidateId: "b" })).resolves.toMatchObject({ term: 2 });
-      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false });
-      // A mistaken second break does not end the successor's term.
-      await expect(usurper.break(world.election, { reason: "again", ifTerm: 1, immediate: true })).resolves.toMatchObject({
-        broken: false,
-      });
-    });
-
-    test("forced re-election: break, and the first candidate after the lease has run out", async ({ world }) => {
-      const store = world.store();
-      const lease = await world.win(store);
-      await expect(world.store().break(world.election, { reason: "forced re-election" })).resolves.toMatchObject({
-        broken: true,
-      });
-      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false, reason: "broken" });
-      const rival = world.store();
-      await rival.read(world.election, { expiry: "store-clock" });
-      const request = world.acquiring({ candidateId: "b", expiry: "store-clock" });
-      await expect(rival.acquire(request)).resolves.toMatchObject({ acquired: false, current: { state: "ending" } });
-      await expect(store.release(lease, LIMITS)).resolves.toBe("released");
-      await rival.read(world.election);
-      await expect(rival.acquire(request)).resolves.toMatchObject({ lease: { term: 2 } });
-    });
   });
 });

@@ -2,8 +2,7 @@ import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";
 import type { SqlDatabase } from "../src/sql-database.ts";
-import { LIMITS } from "@leasehold/test-kit/acquisitions";
-import { ALL, describeDatabases, letPass, recordOf, SERVERS, stepClock } from "./sql-world.ts";
+import { ALL, describeDatabases, recordOf, SERVERS, stepClock } from "./sql-world.ts";
 
 const SHORT_MS = 2_000;
 const SHORT = { leaseDurationMs: SHORT_MS, renewIntervalMs: SHORT_MS / 3 };
@@ -88,28 +87,6 @@ await describeDatabases(ALL, (test, kind) => {
     const request = world.acquiring({ candidateId: "b", expiry: "store-clock" });
     await expect(store.read(world.election, { expiry: "store-clock" })).resolves.not.toMatchObject({ state: "expired" });
     await expect(store.acquire(request)).resolves.toMatchObject({ acquired: false });
-  });
-
-  test("a hold and a reservation also end by the database's clock", async ({ world }) => {
-    const reservation = { group: "blue", durationMs: 60_000 };
-    const store = world.store();
-    await store.release(await world.win(store, { reservation }), { ...LIMITS, holdMs: 30_000 });
-    const look = async () => await world.store().read(world.election, { expiry: "store-clock" });
-    const tryAs = async (group: string, candidateId: string) => {
-      const cold = world.store();
-      await cold.read(world.election, { expiry: "store-clock" });
-      return await cold.acquire(world.acquiring({ candidateId, expiry: "store-clock", reservation: { ...reservation, group } }));
-    };
-
-    await expect(look()).resolves.toMatchObject({ state: "vacant", bar: { kind: "hold" } });
-    await expect(tryAs("blue", "b")).resolves.toMatchObject({ acquired: false });
-    await letPass(world, 30_000);
-    await expect(look()).resolves.toMatchObject({ state: "vacant", bar: { kind: "reservation", group: "blue" } });
-    await expect(tryAs("green", "c")).resolves.toMatchObject({ acquired: false });
-    await letPass(world, 30_000);
-    await expect(look()).resolves.not.toHaveProperty("bar");
-    await expect(tryAs("green", "c")).resolves.toMatchObject({ acquired: true, lease: { term: 2 } });
-    await expect(look()).resolves.toMatchObject({ state: "held", bar: { kind: "lease" } });
   });
 });
 
