@@ -7,21 +7,15 @@ const ABOVE_ALL_TERMS = Number.MAX_SAFE_INTEGER + 1;
 const BEHIND =
   "the tables of this transaction, which are of another database than the lease, or of a quorum's member that was not sealed,";
 
-/** Returns whether the fence that was found has the `term` and the `termId` of this leadership. */
 export function passesFence({ term, termId }: Fenced, found: Row | undefined): boolean {
   return found !== undefined && numberOf(found["term"]) === term && textOf(found["term_id"]) === termId;
 }
 
-/**
- * Returns the error for a leadership that the fence refuses. @param currentTerm the term of the fence; `undefined` if there is
- * none.
- */
 export function fenced({ election, term }: Fenced, currentTerm: number | undefined): FencedError {
   const isBehind = currentTerm === undefined || currentTerm < term;
   return new FencedError(election, term, currentTerm, isBehind ? BEHIND : "the tables of this transaction");
 }
 
-/** @throws {FencedError} unless the fence that was found belongs to this leadership. */
 export function checkFence(leadership: Fenced, found: Row | undefined): void {
   if (!passesFence(leadership, found)) throw fenced(leadership, found && (numberOf(found["term"]) ?? undefined));
 }
@@ -39,11 +33,9 @@ export function outranks({ schema }: LeaseRecord, { term }: Fence): number {
  * Finds out why a write of lease and fence changed nothing. Usually another process wrote the lease meanwhile. Otherwise the
  * fence may be ahead of the lease: the leases were lost or restored, or belong to another database. Then no candidate may lead.
  *
- * @param below the new fence replaces only a fence with a term below this; see {@link outranks}.
+ * @param below see {@link outranks}.
  * @param found the `version` of the lease's row, and the term of its fence as `fence_term`.
- * @param fences the table of the fences.
- * @returns true if the fence's row is missing. The caller has to make it again.
- * @throws {TermRegressedError} if the fence has this term already, or a later one.
+ * @returns true if the fence's row is missing. The caller has to make it again. @throws {TermRegressedError}
  */
 export function fenceIsMissing(
   election: string,

@@ -45,7 +45,6 @@ export const fromUrl: StoreSchemes = {
   mysql: server("mysql2", (url) => ({ mysql: url })),
 };
 
-/** Returns the option `table`, if the URL has it as a parameter. */
 function tableOf({ parameters }: StoreUrl): { readonly table?: string } {
   const table = parameters.get("table");
   return table === undefined ? {} : { table };

@@ -38,7 +38,9 @@ export function checkKeys(store: string, tables: Tables, indexes: readonly Row[]
     const engine = ofTable
       .map((index) => textOf(index["engine"]))
       .find((name): name is string => name !== null && name !== "InnoDB");
-    if (engine !== undefined) throw withoutTransactions(store, table, engine);
+    if (engine === undefined) continue;
+    const remedy = `Run: ALTER TABLE ${table} ENGINE = InnoDB`;
+    throw unfitTable(store, `${table} is a table of ${engine}, which has no transactions. ${remedy}`);
   }
 }
 
@@ -47,13 +49,6 @@ function withoutKey(store: string, table: string, key: readonly string[]): Store
   return unfitTable(
     store,
     `${table} has no unique key on (${columns}), so that two candidates could lead. While nobody leads, delete all rows but one of each (${columns}), then run: CREATE UNIQUE INDEX ${table.replace(/^.*\./, "").replace(/["`]?$/, "_key$&")} ON ${table} (${columns})`,
-  );
-}
-
-function withoutTransactions(store: string, table: string, engine: string): StoreError {
-  return unfitTable(
-    store,
-    `${table} is a table of ${engine}, which has no transactions. Run: ALTER TABLE ${table} ENGINE = InnoDB`,
   );
 }
 

@@ -1,9 +1,8 @@
 import { endOfPrefix, type ListedRecord, type ListRecordsOptions, type RecordRequestOptions } from "@leasehold/core/provider";
 import { stored, textOf, type RecordTable, type Row } from "./schema.ts";
 
-/** The part of a statement that selects one page of rows by their names, and the values of its parameters. */
+/** The part of a statement that selects one page of rows, in the order of a column with their names. */
 export interface Page {
-  /** The column with the names, by which the page is in order. */
   readonly column: string;
   readonly clauses: string;
   readonly values: readonly string[];
@@ -16,9 +15,7 @@ const NEXT = "\u0001";
  * Lists the rows of a table whose names begin with `prefix`, page by page. The name is the last column of the key; `keyOf` gives
  * the columns before it. Names compare byte by byte, so they are one range, in which each page begins after the last name of the
  * one before.
- *
- * @param parameter returns the placeholder of the parameter with that number, from 1, in the database's own notation.
- * @param read sends the statement of one page.
+ * @param parameter returns the placeholder of the parameter with that number, from 1.
  */
 export async function* listRows(
   prefix: string,

@@ -12,7 +12,6 @@ export interface SqliteHandle {
 
 type Method = (...values: never[]) => unknown;
 
-/** The options that all databases have. */
 export interface TableOptions extends RecordLeaseStoreOptions {
   /**
    * The table of the leases: `leases`, or `ops.leases` with a schema of PostgreSQL or a database of MySQL, which must exist. Letters,
@@ -93,7 +92,6 @@ export type SqlConnection<Options extends SqlLeaseStoreOptions> = Options extend
 /** Makes each option that does not exist a compile error. */
 export type NoOtherOptions<Options> = { readonly [Name in Exclude<keyof Options, keyof typeof OPTIONS>]?: never };
 
-/** The names of all options. */
 const OPTIONS = { sqlite: true, mysql: true, postgres: true, listen: true, table: true, clock: true } as const;
 const DATABASES = ["sqlite", "mysql", "postgres"] as const;
 

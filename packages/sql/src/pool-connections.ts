@@ -12,7 +12,6 @@ export const CONNECT_TIMEOUT_MS = 5_000;
 /** Connections to the user's database, from the user's pool or, for a URL, from the store's own pool. */
 export abstract class PoolConnections<Pool, Connection extends object> implements Connections<Connection> {
   readonly tables: Tables;
-  /** The user's pool, or the URL. */
   protected readonly given: Pool | string;
   protected readonly trust: PoolTrust;
   readonly #open: (url: string, trust: PoolTrust) => Promise<Pool>;
@@ -39,7 +38,6 @@ export abstract class PoolConnections<Pool, Connection extends object> implement
     this.#open = open;
   }
 
-  /** True for the store's own pool. */
   get isOwn(): boolean {
     return typeof this.given === "string";
   }
@@ -69,15 +67,10 @@ export abstract class PoolConnections<Pool, Connection extends object> implement
     await this.#closed;
   }
 
-  /** @throws {ConfigurationError} after `close`. */
   checkOpen(): void {
     if (this.#closed) throw storeClosed();
   }
 
-  /**
-   * Checks the keys of the tables.
-   * @throws {StoreError} The message names a table without its key.
-   */
   async checkKeys(connection: Connection): Promise<void> {
     await this.checkIndexes(connection);
     this.hasKeys = true;
@@ -99,7 +92,6 @@ export abstract class PoolConnections<Pool, Connection extends object> implement
   protected abstract take(pool: Pool): Promise<Connection>;
   /** Returns the driver's own object for the connection, which is the same at each use. */
   protected abstract keyOf(connection: Connection): object;
-  /** Ends the store's own pool. */
   protected abstract end(own: Pool): Promise<void>;
   protected abstract checkIndexes(connection: Connection): Promise<void>;
 

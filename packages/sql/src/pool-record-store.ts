@@ -10,7 +10,6 @@ export interface Server<Connections, Connection> {
   readonly clock: Clock;
 }
 
-/** Stores records in the rows of one table of a server. */
 export abstract class PoolRecordStore<Connections, Connection> {
   abstract readonly name: string;
   readonly capabilities: RecordStoreCapabilities = {

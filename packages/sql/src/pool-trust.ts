@@ -11,10 +11,7 @@ const MOST_UNANNOUNCED = 100;
 
 const trusts = new WeakMap<object, PoolTrust>();
 
-/**
- * Returns the {@link PoolTrust} of a pool. All stores on that pool share it. @param newConnection the pool's event for a new
- * connection.
- */
+/** All stores on a pool share its {@link PoolTrust}. */
 export function trustOf(pool: object, newConnection: string): PoolTrust {
   const known = trusts.get(pool);
   if (known) return known;
@@ -37,7 +34,6 @@ export class PoolTrust {
   #announced = 0;
   #unannounced = 0;
 
-  /** Listens to the pool's event for a new connection. */
   listenTo(pool: Announcing, newConnection: string): void {
     this.#announces = typeof pool.on === "function";
     pool.on?.(newConnection, (connection) => {
@@ -54,7 +50,6 @@ export class PoolTrust {
     this.#lastAnswer.set(connection, this.instant());
   }
 
-  /** Records that a call sent at that instant got no answer. */
   doubt(instant: number): void {
     this.#doubtedUntil = Math.max(this.#doubtedUntil, instant);
   }

@@ -5,11 +5,8 @@ import { toStoreError, type Meaning, type RequestLabel } from "./sql-errors.ts";
 /** Lends connections and takes them back. */
 export interface Connections<Connection> {
   get(): Promise<Connection>;
-  /** Gives back a connection whose call succeeded. */
   release(connection: Connection): void;
-  /** Closes a connection. */
   discard(connection: Connection): void;
-  /** Returns the present instant, for {@link doubt}. */
   instant(): number;
   /** Makes `get` discard each connection whose last answer came before that instant. */
   doubt(instant: number): void;
@@ -28,9 +25,6 @@ const DEFAULT_TIMEOUT_MS = 5_000;
 /** The part of a write's time for which the server may wait for locks. The rest is for its answer. */
 const LOCK_WAIT_PART = 0.8;
 
-/**
- * Returns for how many milliseconds the server may wait for the locks of a write. @param timeoutMs the time of the whole write.
- */
 export function lockTimeoutMs({ timeoutMs = DEFAULT_TIMEOUT_MS }: Pick<RecordRequestOptions, "timeoutMs">): number {
   return Math.max(1, Math.round(timeoutMs * LOCK_WAIT_PART));
 }
@@ -57,7 +51,6 @@ export class Requests<Connection> {
     this.#clock = clock;
   }
 
-  /** @throws {StoreError} for every failure of the driver. */
   async run<T>(label: RequestLabel, limits: RecordRequestOptions, act: (connection: Connection) => Promise<T>): Promise<T> {
     const { signal } = limits;
     let sent: { readonly on: Connection; readonly at: number } | undefined;
@@ -149,10 +142,7 @@ export class Requests<Connection> {
     timer.cancel();
   }
 
-  /**
-   * Returns a sentence about the session that holds the lock; see {@link Connections.blockersOf}. Never rejects: the account may
-   * lack the right to ask.
-   */
+  /** Never rejects: the account may lack the right to ask. */
   async #blockersOf(connection: Connection, over: AbortSignal): Promise<string | undefined> {
     return await this.use(over, (other) => this.#connections.blockersOf(connection, other)).catch(() => undefined);
   }

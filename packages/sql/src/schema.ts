@@ -1,4 +1,5 @@
 import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
+import { RECORD_COLUMNS } from "./create-tables.ts";
 import type { Tables } from "./tables.ts";
 
 /** The version of a row before its first acquisition. No record ever has it. */
@@ -17,50 +18,9 @@ export const NONCE_COLUMNS: readonly string[] = ["nonce_at", "nonce_clock", "non
  * The columns of a lease record, in the order of {@link columnValues}. `bars` and `history` are JSON text. A row also has its key, `version` and
  * {@link NONCE_COLUMNS}.
  */
-export const COLUMNS: readonly string[] = [
-  "schema_version",
-  "term",
-  "term_id",
-  "candidate_id",
-  "value",
-  "nonce",
-  "lease_duration_ms",
-  "renew_interval_ms",
-  "broken_reason",
-  "broken_id",
-  "bars",
-  "done",
-  "history",
-  "quorum",
-];
-
-/** The columns of a record as they are created: the name, and the types on PostgreSQL, on MySQL and on SQLite. */
-const CREATED = [
-  ["version", "TEXT NOT NULL DEFAULT ''", "VARBINARY(36) NOT NULL DEFAULT ''", "TEXT NOT NULL DEFAULT ''"],
-  ["schema_version", "INTEGER", "INT", "INTEGER"],
-  ["term", "BIGINT", "BIGINT", "INTEGER"],
-  ["term_id", "TEXT", "VARBINARY(36)", "TEXT"],
-  ["candidate_id", "TEXT", "VARBINARY(255)", "TEXT"],
-  ["value", "BYTEA", "MEDIUMBLOB", "TEXT"],
-  ["nonce", "TEXT", "VARBINARY(36)", "TEXT"],
-  ["nonce_at", "TIMESTAMPTZ", "DATETIME(6)", "REAL"],
-  ["nonce_clock", "TIMESTAMPTZ", "VARBINARY(500)", "TEXT"],
-  ["nonce_wall_ms", "BIGINT", "BIGINT", "INTEGER"],
-  ["lease_duration_ms", "DOUBLE PRECISION", "DOUBLE", "REAL"],
-  ["renew_interval_ms", "DOUBLE PRECISION", "DOUBLE", "REAL"],
-  ["broken_reason", "BYTEA", "VARBINARY(500)", "TEXT"],
-  ["broken_id", "TEXT", "VARBINARY(36)", "TEXT"],
-  ["bars", "TEXT", "BLOB", "TEXT"],
-  ["done", "SMALLINT", "TINYINT", "INTEGER"],
-  ["history", "TEXT", "BLOB", "TEXT"],
-  ["quorum", "TEXT", "BLOB", "TEXT"],
-] as const;
-
-/** Returns the columns of a record for CREATE TABLE. */
-export function recordColumns(database: "postgres" | "mysql" | "sqlite"): string {
-  const at = { postgres: 1, mysql: 2, sqlite: 3 } as const;
-  return CREATED.map((column) => `${column[0]} ${column[at[database]]}`).join(",\n  ");
-}
+export const COLUMNS: readonly string[] = RECORD_COLUMNS.map(([name]) => name).filter(
+  (name) => name !== "version" && !NONCE_COLUMNS.includes(name),
+);
 
 /** The columns with text that users write freely. It may contain a NUL. */
 export const FREE_TEXT: readonly string[] = ["value", "broken_reason"];
@@ -68,9 +28,7 @@ export const FREE_TEXT: readonly string[] = ["value", "broken_reason"];
 /** A table that stores records as rows, and maps the engine's names for records to keys. */
 export interface RecordTable {
   readonly name: string;
-  /** The columns of the primary key. */
   readonly key: readonly string[];
-  /** Returns the values of the key's columns for the record of that name. */
   keyOf(name: string): readonly string[];
   /**
    * The table of the records' fences, which a fenced write changes together with the record. `undefined`: each record is its own
@@ -141,18 +99,12 @@ export function columnValues(record: LeaseRecord): ColumnValue[] {
   ];
 }
 
-/**
- * Returns a statement that reads the term which an election's fence remembers. @param parameter the placeholder of the election,
- * in the database's own notation.
- */
+/** Reads the term which a fence remembers. `parameter` is the placeholder of the election. */
 export function selectFenceTerm(fences: string, parameter: string): string {
   return `SELECT term FROM ${fences} WHERE election = ${parameter}`;
 }
 
-/**
- * Returns a substitute for a record that is gone. It has the term that the fence remembers. Returns `undefined` if there is no
- * such term.
- */
+/** Returns a substitute for a record that is gone, with the term that its fence remembers. */
 export function lostRow(fence: Row | undefined): StoredRecord | undefined {
   const lostTerm = fenceTermOf(fence);
   return lostTerm === undefined ? undefined : { data: undefined, version: NO_VERSION, lostTerm };

@@ -13,7 +13,6 @@ export interface FencedRecordStore extends RecordStore {
 export interface SqlDatabase extends FencedRecordStore {
   /** The statements that create the tables. Each is safe to repeat. */
   readonly migration: readonly string[];
-  /** Creates the tables, unless they exist. */
   migrate(): Promise<void>;
   /**
    * Checks the unique keys of the tables. Returns a sentence for each setting of the server that may lose acknowledged writes.
@@ -25,7 +24,6 @@ export interface SqlDatabase extends FencedRecordStore {
    * @throws what `work` or the driver throws.
    */
   transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T>;
-  /** Returns the occurrences of one election. They use the connections of this database. */
   occurrences(election: string, retentionMs: number): FencedRecordStore;
   /** Closes the files or the pool that the store has opened itself. */
   close(): Promise<void>;

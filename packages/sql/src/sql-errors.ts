@@ -1,13 +1,17 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
 import { asSentence, redact, requestFailed, wasNeverSent, type RequestLabel as CoreLabel } from "@leasehold/core/provider";
 
-/** The meaning of a driver's error. */
 export interface Meaning {
   readonly code: StoreErrorCode;
   /** True if the write was certainly not carried out. */
   readonly notApplied: boolean;
   /** Advice that replaces the general one of the code. It differs between databases. */
   readonly advice?: string;
+}
+
+/** Returns the meaning of an answer: only after a time-out is it unknown whether a write was carried out. */
+export function means(code: StoreErrorCode, advice?: string): Meaning {
+  return { code, notApplied: code !== "STORE_TIMEOUT", ...(advice === undefined ? {} : { advice }) };
 }
 
 export interface RequestLabel extends CoreLabel {
@@ -21,13 +25,10 @@ const ADVICE: Partial<Record<StoreErrorCode, string>> = {
   STORE_MISSING: " Call migrate() once, or run the statements of store.migration yourself.",
 };
 
-/** Advice for a database that does not exist. */
 export const MISSING_DATABASE = " Create the database first, or correct its name; then call migrate() once.";
 
-/** Advice for a schema that does not exist. */
 export const MISSING_SCHEMA = " Create the schema first, or correct its name; then call migrate() once.";
 
-/** Advice for a column that does not exist. */
 export const OTHER_LAYOUT =
   " The tables were made by another version: compare their columns with those of store.migration; add what is missing, or make them anew while nobody leads.";
 
@@ -36,54 +37,43 @@ const MIGRATION_RIGHTS =
 
 type Call = Pick<RequestLabel, "store" | "operation" | "election">;
 
-function ownError(code: StoreErrorCode, call: Call, mayHaveBeenApplied: boolean, message: string): StoreError {
-  return new StoreError(code, `${call.store}: ${message}`, { ...call, mayHaveBeenApplied });
+function ownError(
+  code: StoreErrorCode,
+  { store, operation, election }: Call,
+  mayHaveBeenApplied: boolean,
+  text: string,
+): StoreError {
+  return new StoreError(code, `${store}: ${text}`, { store, operation, election, mayHaveBeenApplied });
 }
 
-/** Returns the error of a table that cannot hold leases. */
 export function unfitTable(store: string, message: string): StoreError {
   return ownError("STORE_REJECTED", { store, operation: "check", election: undefined }, false, message);
 }
 
 const LEFT_OPEN = "the pool gave a connection with a transaction under way. Release connections only after COMMIT or ROLLBACK.";
 
-/**
- * Returns the error of a write inside a transaction that was already under way on the connection. The write is not committed:
- * other sessions do not see it, and it may still be undone. The caller discards the connection, which undoes the write.
- */
-export function notCommitted({ store, operation, election }: Call): StoreError {
-  const message = `'${operation}' of '${election}' was not committed: ${LEFT_OPEN}`;
-  return ownError("STORE_REJECTED", { store, operation, election }, false, message);
+/** The write may still be undone. The caller discards the connection, which undoes it. */
+export function notCommitted(call: Call): StoreError {
+  return ownError("STORE_REJECTED", call, false, `'${call.operation}' of '${call.election}' was not committed: ${LEFT_OPEN}`);
 }
 
-/**
- * Returns the error of a read inside a transaction that a user of the pool left open on the connection. The read may show the
- * state at the beginning of that transaction. The caller discards the connection.
- */
+/** The read may show the state at the beginning of a transaction that was left open. The caller discards the connection. */
 export function readInTransaction({ store, election }: Pick<Call, "store" | "election">): StoreError {
-  const message = `'get' of '${election}' may show old data: ${LEFT_OPEN}`;
-  return ownError("STORE_REJECTED", { store, operation: "get", election }, false, message);
+  const call = { store, operation: "get", election } as const;
+  return ownError("STORE_REJECTED", call, false, `'get' of '${election}' may show old data: ${LEFT_OPEN}`);
 }
 
-/**
- * Returns the error of a write that the server acknowledged with a warning. PostgreSQL does so if the wait for the synchronous
- * standby was cancelled. The write is visible, and a failover may lose it.
- */
-export function acknowledgedWithWarning({ store, operation, election }: Call, warning: string): StoreError {
-  const message = `'${operation}' of '${election}' was acknowledged with a warning, so that a failover may lose it: ${asSentence(redact(warning))} Check the server's synchronous standbys (pg_stat_replication).`;
-  return ownError("STORE_UNAVAILABLE", { store, operation, election }, true, message);
+/** PostgreSQL warns if the wait for the standby was cancelled. The write is visible, and a failover may lose it. */
+export function acknowledgedWithWarning(call: Call, warning: string): StoreError {
+  const message = `'${call.operation}' of '${call.election}' was acknowledged with a warning, so that a failover may lose it: ${asSentence(redact(warning))} Check the server's synchronous standbys (pg_stat_replication).`;
+  return ownError("STORE_UNAVAILABLE", call, true, message);
 }
 
-/** Returns the error of a transaction that the database has rolled back, because its work swallowed the error of a statement. */
 export function rolledBack(store: string): StoreError {
   const message = "'fencedTransaction' was rolled back, because a statement in it failed and its error was swallowed.";
   return ownError("STORE_REJECTED", { store, operation: "fencedTransaction", election: undefined }, false, message);
 }
 
-/**
- * Returns the error of a guarded transaction that ended before its work did. The cause is a deadlock whose error was swallowed, or a
- * statement that commits by itself. The later writes of the work were not guarded, and may be committed.
- */
 export function endedByWork(store: string): StoreError {
   const message =
     "'fencedTransaction' ended before its work did: the work swallowed the error of a deadlock, or sent a statement that commits by itself, such as CREATE TABLE. What it wrote may be committed in part, without the fence.";
@@ -103,7 +93,6 @@ const CLOSED = /pool after calling end|pool is closed|PGlite is clos|CONNECTION_
 const HANDLE_CLOSED =
   ": The handle that this SqlLeaseStore was given is closed. Close it after the store; to go on, make another store on an open one.";
 
-/** Returns whether the error of a driver means that its pool or handle was closed. */
 export function isOfClosedHandle(error: unknown): boolean {
   return CLOSED.test(String((error as Partial<Error> | undefined)?.message));
 }

@@ -22,7 +22,6 @@ const TAKEN = /^leasehold(?:_leases)?$/i;
 /** PostgreSQL cuts a name after 63 bytes without an error, and the longest ending has 12. */
 const PART = /^[A-Za-z0-9_-]{1,50}$/;
 
-/** The tables of a store without the option `table`. */
 export const DEFAULT_TABLES: Tables = named(DEFAULT_NAME, undefined, "");
 
 /**

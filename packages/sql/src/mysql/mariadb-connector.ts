@@ -38,13 +38,11 @@ export function isMariaDbPool(handle: unknown): handle is Pool {
   return [getConnection, taskQueueSize, importFile].every((one) => typeof one === "function");
 }
 
-/** Returns whether this is a connection of MariaDB's connector, with promises. */
 export function isMariaDbConnection(connection: unknown): connection is Connection {
   const { info } = (connection ?? {}) as Partial<Connection>;
   return typeof info?.isMariaDB === "function";
 }
 
-/** A pool of MariaDB's connector. */
 export class MariaDbPool implements MySqlPool {
   readonly #pool: Pool;
 
@@ -61,7 +59,6 @@ export class MariaDbPool implements MySqlPool {
   }
 }
 
-/** A connection of MariaDB's connector. */
 export class MariaDbConnection implements MySqlConnection {
   readonly #connection: Connection;
 

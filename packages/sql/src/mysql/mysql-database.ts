@@ -1,4 +1,5 @@
 import type { Clock, RecordRequestOptions } from "@leasehold/core/provider";
+import { createTables } from "../create-tables.ts";
 import { settingsOf } from "../layout.ts";
 import { layoutChecks, leaseTable, occurrenceTable, type Row } from "../schema.ts";
 import type { FencedRecordStore, SqlDatabase } from "../sql-database.ts";
@@ -11,7 +12,6 @@ import { mysqlMeaning, NO_SAVEPOINT } from "./mysql-errors.ts";
 import { mysqlWarnings, SETTINGS } from "./mysql-layout.ts";
 import { MySqlConnections } from "./mysql-pool.ts";
 import { MySqlRecordStore } from "./mysql-record-store.ts";
-import { mysqlMigration } from "./mysql-schema.ts";
 
 /**
  * Ends the transaction that a read began. In a session with autocommit off, a table cannot be altered until the transaction that
@@ -34,7 +34,7 @@ export class MySqlDatabase extends MySqlRecordStore implements SqlDatabase {
     const connections = new MySqlConnections(pool, tables);
     const requests = new Requests(connections, mysqlMeaning, clock);
     super(leaseTable(tables), { connections, requests, clock });
-    this.migration = mysqlMigration(tables);
+    this.migration = Object.values(createTables("mysql", tables));
   }
 
   occurrences(election: string, retentionMs: number): FencedRecordStore {

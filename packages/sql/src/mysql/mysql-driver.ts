@@ -12,7 +12,6 @@ export interface MySqlStatement {
   readonly typeCast: true;
 }
 
-/** A connection to a server. */
 export interface MySqlConnection {
   readonly threadId: number | null;
   /**

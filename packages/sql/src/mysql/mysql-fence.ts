@@ -12,7 +12,6 @@ import { rowOrEnd } from "./row-or-end.ts";
 /** Reads a fence on another connection than the one that it was checked on. */
 type ReadFence = (select: string, values: readonly Buffer[]) => Promise<Row | undefined>;
 
-/** Guards transactions by the fences of one table. */
 export class MySqlFence {
   readonly #table: RecordTable;
   /** The fence's columns. The parameters of the condition are the key. */

@@ -26,7 +26,6 @@ export function connectionOf(connection: object): MySqlConnection {
   return isMariaDbConnection(connection) ? new MariaDbConnection(connection) : withPromises(connection as MySqlConnection);
 }
 
-/** Returns the promise form of a pool or a connection of `mysql2`. */
 function withPromises<T extends object>(either: T): T {
   const { promise } = either as { readonly promise?: () => T };
   return typeof promise === "function" ? promise.call(either) : either;

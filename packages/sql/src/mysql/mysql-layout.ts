@@ -23,12 +23,9 @@ export const SETTINGS: readonly string[] = [
   "SHOW GLOBAL STATUS LIKE 'Rpl\\_semi\\_sync\\_%\\_status'",
 ];
 
-/**
- * A time-out of this length or more counts as none: semi-synchronous replication waits that long before it becomes asynchronous.
- */
+/** Semi-synchronous replication that waits so long before it becomes asynchronous counts as synchronous. */
 const A_DAY_MS = 86_400_000;
 
-/** Returns a warning for each of these settings by which the server may lose acknowledged writes. */
 export function mysqlWarnings(settings: ReadonlyMap<string, string>): string[] {
   const warnings: string[] = [];
   const flush = settings.get("innodb_flush_log_at_trx_commit");

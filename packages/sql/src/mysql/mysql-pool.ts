@@ -40,7 +40,6 @@ export function boundedBy(lockTimeoutMs: number, sql: string): string {
   return `/*M!100100 SET STATEMENT innodb_lock_wait_timeout=${seconds}, lock_wait_timeout=${seconds} FOR */ ${sql}`;
 }
 
-/** Connections to a database of MySQL or MariaDB. */
 export class MySqlConnections extends PoolConnections<MySqlPool, MySqlPoolConnection> {
   /** @throws {ConfigurationError} unless `given` is a URL or a pool. */
   constructor(given: unknown, tables: Tables = DEFAULT_TABLES) {
@@ -108,7 +107,6 @@ interface CallbackConnection {
 /** Limits how long a session waits for locks. MySQL cannot limit this in a statement; see {@link boundedBy}. */
 const BOUND_LOCKS = "SET SESSION innodb_lock_wait_timeout = 2, lock_wait_timeout = 2";
 
-/** The event by which a pool of `mysql2` announces a connection. */
 const NEW_CONNECTION = "connection";
 
 async function openPool(uri: string, trust: PoolTrust): Promise<MySqlPool> {

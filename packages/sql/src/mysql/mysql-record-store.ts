@@ -39,7 +39,6 @@ import { inOwnTransaction } from "./own-transaction.ts";
  * second. MariaDB skips the version comment, because not all of its versions have a variable like `server_uuid`.
  */
 const SERVER = "CONCAT_WS(' ', @@hostname, @@port, UUID_SHORT() >> 24 /*!50700 , @@server_uuid */)";
-/** Sets the nonce's time and clock. The parameter is the writer's wall clock. */
 const SET_NONCE_AT = `, l.nonce_at = UTC_TIMESTAMP(6), l.nonce_clock = ${SERVER}, l.nonce_wall_ms = ?`;
 /**
  * Keeps the fence from moving backwards. Only an acquisition opens the fence, for a later term. Only the end of that term closes
@@ -60,7 +59,6 @@ interface Statements {
   readonly select: string;
   /** Absent if the records are their own fences. */
   readonly fences?: FenceStatements;
-  /** The statements that make the rows for which all candidates compete. */
   readonly seeds: readonly string[];
   /** The assignments of an update. Their parameters are the version and the columns. */
   readonly set: string;
@@ -81,7 +79,6 @@ interface FenceStatements {
 
 export type MySqlServer = Server<MySqlConnections, MySqlPoolConnection>;
 
-/** Stores records in the rows of one table in MySQL or MariaDB. */
 export class MySqlRecordStore extends PoolRecordStore<MySqlConnections, MySqlPoolConnection> implements FencedRecordStore {
   readonly name: string = "mysql";
   readonly #statements: Statements;

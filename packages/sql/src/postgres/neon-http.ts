@@ -1,5 +1,4 @@
 import { UnsupportedError } from "@leasehold/core";
-import { ClientEvents } from "./client-events.ts";
 import type { PostgresPool, PostgresPoolClient, PostgresResult, PostgresStatement } from "./postgres-driver.ts";
 
 /** The function that `neon()` of `@neondatabase/serverless` returns. It sends each statement in an HTTP request of its own. */
@@ -8,7 +7,6 @@ interface NeonHttp {
   transaction(queries: unknown): Promise<unknown>;
 }
 
-/** Returns whether the handle is the function that `neon()` returns. */
 export function isNeonHttp(handle: unknown): handle is NeonHttp {
   const { query, transaction } = (handle ?? {}) as Partial<NeonHttp>;
   return typeof handle === "function" && typeof query === "function" && typeof transaction === "function";
@@ -39,11 +37,10 @@ export class NeonHttpPool implements PostgresPool {
   }
 }
 
-class HttpClient extends ClientEvents implements PostgresPoolClient {
+class HttpClient implements PostgresPoolClient {
   readonly #sql: NeonHttp;
 
   constructor(sql: NeonHttp) {
-    super();
     this.#sql = sql;
   }
 

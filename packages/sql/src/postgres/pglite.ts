@@ -1,4 +1,3 @@
-import { ClientEvents } from "./client-events.ts";
 import type {
   Listening,
   PostgresClient,
@@ -13,7 +12,6 @@ interface Results {
   readonly affectedRows?: number;
 }
 
-/** The part of PGlite, and of its transactions, that the store uses. */
 interface Queries {
   query(text: string, values?: readonly unknown[], options?: object): Promise<Results>;
   exec(text: string, options?: object): Promise<readonly Results[]>;
@@ -42,7 +40,6 @@ export function isPGliteDatabase(handle: unknown): handle is PGlite {
   return isPGlite(handle) && typeof listen === "function" && typeof transaction === "function";
 }
 
-/** Sends statements in a transaction of PGlite. */
 export function pgliteClient(queries: Queries): PostgresClient {
   return { query: async (statement) => await send(queries, statement) };
 }
@@ -73,12 +70,20 @@ export class PGlitePool implements PostgresPool {
 }
 
 /** A use of PGlite's one session. It has no number, so it cannot be cancelled, and it cannot be closed. */
-class Session extends ClientEvents implements PostgresPoolClient {
+class Session implements PostgresPoolClient {
   readonly #database: PGlite;
+  readonly #listeners = new Set<(notice: never) => void>();
 
   constructor(database: PGlite) {
-    super();
     this.#database = database;
+  }
+
+  on(event: string, listener: (value: never) => void): void {
+    if (event === "notice") this.#listeners.add(listener);
+  }
+
+  off(_: string, listener: (value: never) => void): void {
+    this.#listeners.delete(listener);
   }
 
   getTransactionStatus(): string {
@@ -86,7 +91,9 @@ class Session extends ClientEvents implements PostgresPoolClient {
   }
 
   async query(statement: PostgresStatement): Promise<PostgresResult> {
-    return await send(this.#database, statement, (notice) => this.emit("notice", notice));
+    return await send(this.#database, statement, (notice) => {
+      for (const listener of this.#listeners) listener(notice as never);
+    });
   }
 
   release(): void {

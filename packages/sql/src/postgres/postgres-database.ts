@@ -1,4 +1,5 @@
 import { StoreWarnings, wakeUps, type Clock, type RecordRequestOptions } from "@leasehold/core/provider";
+import { createTables } from "../create-tables.ts";
 import { settingsOf } from "../layout.ts";
 import type { PostgresOptions } from "../options.ts";
 import { layoutChecks, leaseTable, occurrenceTable } from "../schema.ts";
@@ -12,7 +13,6 @@ import { postgresWarnings, SETTINGS } from "./postgres-layout.ts";
 import { CHANNEL, listenerOf, type PostgresListener, type NotifyingStore } from "./postgres-listener.ts";
 import { PostgresConnections } from "./postgres-pool.ts";
 import { PostgresRecordStore } from "./postgres-record-store.ts";
-import { postgresMigration } from "./postgres-schema.ts";
 
 /** unique_violation in the catalogue, duplicate_table, duplicate_object. */
 const CREATED_MEANWHILE: ReadonlySet<string> = new Set(["23505", "42P07", "42710"]);
@@ -23,7 +23,6 @@ const CONNECTS_FOR_EVER =
 const POOL_OF_ONE =
   "The pool given as postgres has a single connection, which LISTEN would keep from all else. Standbys poll for a release every retryPeriodMs instead of being notified; give the pool a max of 3, or the store a URL.";
 
-/** Notifies the channel of no election. */
 const NOTIFY_NOBODY = `SELECT pg_notify('${CHANNEL}', '')`;
 const NOT_NOTIFIED =
   "The store listens on PostgreSQL, but no notification came when it notified itself. The likely reason is a pooler that shares connections by transaction (PgBouncer, Supabase on port 6543), which lets none through. Standbys poll every retryPeriodMs. Give the store a URL that goes to the server itself as listen, or listen: false.";
@@ -44,7 +43,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
     const connections = new PostgresConnections(pool, tables);
     const requests = new Requests(connections, postgresMeaning, clock);
     super(leaseTable(tables), { connections, requests, clock });
-    this.migration = postgresMigration(tables);
+    this.migration = Object.values(createTables("postgres", tables));
     const isElsewhere = listen !== undefined && listen !== false && listen !== pool;
     this.#listener = isElsewhere ? listenerOf(listen, "listen", clock) : listenerOf(pool, "postgres", clock, connections);
     this.#notifying = {

@@ -19,7 +19,6 @@ export interface PostgresResult {
   readonly command?: string;
 }
 
-/** Sends statements to one session of a server. */
 export interface PostgresClient {
   /** Sends the statement in this turn, and never under a name: a pooler would not know the name on another connection. */
   query(statement: PostgresStatement): Promise<PostgresResult>;
@@ -40,14 +39,13 @@ export interface PostgresPoolClient extends PostgresClient {
   /** The id of the server process that serves this connection. */
   readonly processID?: number | null;
   release(destroy?: boolean): void;
-  /** Listens for `error`, `notice` or `notification`. A driver that hides an event never emits it. */
-  on(event: string, listener: (value: never) => void): unknown;
-  off(event: string, listener: (value: never) => void): unknown;
+  /** Listens for `error`, `notice` or `notification`. A driver without events lacks it. */
+  on?(event: string, listener: (value: never) => void): unknown;
+  off?(event: string, listener: (value: never) => void): unknown;
 }
 
 /** The callbacks of a driver that listens by itself. */
 export interface Listening {
-  /** A notification came, with its payload. */
   readonly notified: (payload: string) => void;
   /** The driver listens again after an interruption, in which notifications may have been lost. */
   readonly resumed: () => void;
@@ -61,7 +59,6 @@ export interface PostgresPool {
    * `LISTEN` on a connection.
    */
   listen?(channel: string, listening: Listening): Promise<() => Promise<unknown>>;
-  /** Tells why no notification can come by this driver. */
   readonly cannotListen?: string;
   /**
    * Runs `work` in a transaction of the driver's own. Its connection is the driver's. Without this method the store sends `BEGIN`

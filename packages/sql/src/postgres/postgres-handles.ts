@@ -30,7 +30,6 @@ export function clientOf(connection: unknown): PostgresClient | undefined {
   return typeof query === "function" && typeof connection === "object" ? (connection as PostgresClient) : undefined;
 }
 
-/** Returns whether this is a pool or a single client of `pg`. Only a client has `processID`. */
 function isPgPool(given: unknown): given is PostgresPool {
   const { connect, end } = (given ?? {}) as Partial<PostgresPool>;
   return typeof given === "object" && typeof connect === "function" && typeof end === "function" && !isMySqlPool(given);

@@ -2,7 +2,6 @@ import { ConfigurationError } from "@leasehold/core";
 import { sleep, systemClock } from "@leasehold/core/provider";
 import type { Row } from "../schema.ts";
 import { isOfClosedHandle } from "../sql-errors.ts";
-import { ClientEvents } from "./client-events.ts";
 import type {
   Listening,
   PostgresClient,
@@ -66,12 +65,10 @@ export function isPostgresJsPool(handle: unknown): handle is PoolSql {
   return isPostgresJs(handle) && [reserve, listen, begin].every((one) => typeof one === "function");
 }
 
-/** Sends statements by the `sql` of a transaction. */
 export function postgresJsClient(sql: Sql): PostgresClient {
   return { query: async (statement) => await answerOf(send(sql, statement)) };
 }
 
-/** A pool of postgres.js. */
 export class PostgresJsPool implements PostgresPool {
   readonly #sql: PoolSql;
   /** The driver's error once the user has ended the pool. */
@@ -133,8 +130,8 @@ export class PostgresJsPool implements PostgresPool {
   }
 }
 
-/** A reserved connection of postgres.js. The driver shows no notice, so no `notice` is emitted. */
-class Reserved extends ClientEvents implements PostgresPoolClient {
+/** A reserved connection of postgres.js. The driver shows no notice. */
+class Reserved implements PostgresPoolClient {
   readonly #sql: ReservedSql;
   /** The statements under way. */
   #pending: Promise<unknown> = Promise.resolve();
@@ -145,7 +142,6 @@ class Reserved extends ClientEvents implements PostgresPoolClient {
   #isReadOnly = false;
 
   constructor(sql: ReservedSql) {
-    super();
     this.#sql = sql;
   }
 

@@ -16,7 +16,6 @@ const NOTIFY_AGAIN_MS = 60_000;
 /** The callbacks of a watch of one election: `changed` at each change, `failed` when the listening ends. */
 interface Watcher extends WatchCallbacks {
   readonly election: string;
-  /** The store of the watch. */
   readonly store: NotifyingStore;
 }
 
@@ -131,7 +130,6 @@ export class PostgresListener {
     return { begun, stop };
   }
 
-  /** Listens, and notifies the channel. */
   async #begin(use: Use, fail: (error: Error) => void): Promise<void> {
     const { listensItself } = this.connections;
     const beginning = listensItself ? this.#listenBy(listensItself, use) : this.#listenOnConnection(use, fail);
@@ -139,7 +137,6 @@ export class PostgresListener {
     await this.#notify(use);
   }
 
-  /** Waits for the first notification. */
   async #untilHeard(use: Use): Promise<void> {
     const { heard } = use;
     for (;;) {
@@ -172,7 +169,6 @@ export class PostgresListener {
     }
   }
 
-  /** Listens by the driver's own means. */
   async #listenBy(listens: NonNullable<PostgresConnections["listensItself"]>, use: Use): Promise<void> {
     const stop = await listens(CHANNEL, {
       notified: (election) => this.#wake(use, (watcher) => watcher.election === election),
@@ -184,7 +180,6 @@ export class PostgresListener {
     if (use.over.signal.aborted) use.end();
   }
 
-  /** Sends LISTEN on a connection of the pool. */
   async #listenOnConnection(use: Use, fail: (error: Error) => void): Promise<void> {
     const client = await this.connections.get();
     if (use.over.signal.aborted) {
@@ -193,10 +188,10 @@ export class PostgresListener {
     }
     // The connection has LISTEN in its state at the server, so it must not go back to the pool.
     use.end = () => this.connections.discard(client);
-    client.on("notification", ({ payload }: { readonly payload?: string }) =>
+    client.on?.("notification", ({ payload }: { readonly payload?: string }) =>
       this.#wake(use, (watcher) => watcher.election === payload),
     );
-    client.on("error", fail);
+    client.on?.("error", fail);
     await client.query(statement(`LISTEN ${CHANNEL}`));
   }
 

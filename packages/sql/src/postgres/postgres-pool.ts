@@ -28,7 +28,6 @@ const lastStatus = new WeakMap<PostgresPoolClient, string>();
 /** The size of the store's own pool: enough for a lease call, a read beside it, the listener, and a cancellation. */
 const OWN_CONNECTIONS = 5;
 
-/** The event by which a pool of `pg` announces a connection. */
 const NEW_CONNECTION = "connect";
 
 /** The settings and the state that a pool of `pg` shows. */
@@ -38,7 +37,6 @@ interface PoolOptions {
   readonly options?: { readonly max?: unknown; readonly connectionTimeoutMillis?: unknown };
 }
 
-/** Connections to a database of PostgreSQL. */
 export class PostgresConnections extends PoolConnections<PostgresPool, PostgresPoolClient> {
   /** The functions that end a wait for a connection. A pool that is closed never answers the calls that wait. */
   readonly #waits = new Set<(closed: Error) => void>();
@@ -51,7 +49,6 @@ export class PostgresConnections extends PoolConnections<PostgresPool, PostgresP
     super(poolOrUrl(given, option), given, tables, NEW_CONNECTION, openPool);
   }
 
-  /** Tells why no notification can come by this driver; `undefined` if one can. */
   get cannotListen(): string | undefined {
     return this.#users?.cannotListen;
   }
@@ -85,13 +82,12 @@ export class PostgresConnections extends PoolConnections<PostgresPool, PostgresP
     return options === undefined || Number(options.connectionTimeoutMillis) > 0;
   }
 
-  /** The user's pool. */
   get #users(): (PostgresPool & PoolOptions) | undefined {
     return typeof this.given === "string" ? undefined : this.given;
   }
 
   release(client: PostgresPoolClient): void {
-    client.off("error", ignore);
+    client.off?.("error", ignore);
     this.trust.answered(client);
     client.release();
     this.#returned(client);
@@ -126,7 +122,7 @@ export class PostgresConnections extends PoolConnections<PostgresPool, PostgresP
   protected async take(pool: PostgresPool): Promise<PostgresPoolClient> {
     const taken = await this.#unlessClosed(this.#lend(pool.connect()));
     // A connection that breaks during a statement reports it twice: the statement fails too, and that is enough.
-    taken.on("error", ignore);
+    taken.on?.("error", ignore);
     if (!taken.getTransactionStatus && !lastStatus.has(taken)) trackStatus(taken);
     return taken;
   }
@@ -204,7 +200,6 @@ export function isCommitted(client: PostgresPoolClient): boolean {
   );
 }
 
-/** The part of a notice that the store uses. */
 interface Notice {
   readonly severity?: string;
   readonly code?: string;
@@ -233,13 +228,13 @@ export async function withoutWarning<T>(
   const warn = ({ severity, code = "", message = "", routine }: Notice): void => {
     if ((severity === "WARNING" || /^(01|57P01)/.test(code)) && !WARNS_OF_NUMBERS.has(routine)) warning ??= message;
   };
-  client.on("notice", warn);
+  client.on?.("notice", warn);
   try {
     const result = await write();
     if (warning !== undefined) throw acknowledgedWithWarning(label, warning);
     return result;
   } finally {
-    client.off("notice", warn);
+    client.off?.("notice", warn);
   }
 }
 

@@ -28,7 +28,6 @@ export interface FenceStatements {
   readonly seed: string;
   readonly selectTerm: string;
   readonly selectBoth: string;
-  /** Writes both rows; see {@link fencedUpdateOf}. */
   readonly update: (lockTimeoutMs: number, keepsNonce: boolean) => string;
 }
 
@@ -53,12 +52,10 @@ function boundsOf(lockTimeoutMs: number): string {
     CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END AS bound_3)`;
 }
 
-/** Notifies of the election in the first parameter. */
 const NOTIFY = `pg_notify('${CHANNEL}', $1)`;
 /** Names the server since its last start. The time has microseconds, so no two servers share it. */
 const SERVER = "pg_postmaster_start_time()";
 const AGE_MS = `CASE WHEN nonce_clock = ${SERVER} THEN EXTRACT(EPOCH FROM clock_timestamp() - nonce_at)::float8 * 1000 END`;
-/** The columns of a row that is read. */
 export const SHOWN: string = `*, ${FREE_TEXT.map((column) => `encode(${column}, 'hex') AS ${column}`).join(", ")}, ${AGE_MS} AS age_ms`;
 
 export function statementsOf(table: RecordTable): Statements {

@@ -13,9 +13,6 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<number, string> = new Map([
   [0x47504653, "GPFS"],
 ]);
 
-/**
- * Returns a warning if the file is on a file system of another machine. Returns `undefined` if it is not, or if that is unknown.
- */
 export function networkFileWarning(path: string): string | undefined {
   if (process.platform !== "linux") return undefined;
   let name;

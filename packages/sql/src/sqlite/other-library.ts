@@ -34,9 +34,6 @@ export function checkNoOtherLibrary(path: string): void {
   );
 }
 
-/**
- * Returns the file name of another SQLite library that is loaded. Returns `undefined` if there is none, or if that is unknown.
- */
 function otherLibrary(): string | undefined {
   try {
     const [found] = OTHER_SQLITE.exec(readFileSync("/proc/self/maps", "utf8")) ?? [];

@@ -13,7 +13,6 @@ import { sqliteMigration } from "./sqlite-schema.ts";
 
 /** How long a transaction waits for others to end. */
 const BEGIN_TIMEOUT_MS = 5_000;
-/** The wait between two tries. */
 const BUSY_MS = 10;
 
 /** SQLite, for several processes on one host with a local disk. */
@@ -25,10 +24,6 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
   readonly #clock: Clock;
   readonly #host: HostClock;
 
-  /**
-   * @param given the path of a file, or an open handle.
-   * @throws {ConfigurationError} for a path that processes cannot share, and for an object that is not a handle.
-   */
   constructor(given: unknown, clock: Clock, { table, host = hostClock }: { table?: string; host?: HostClock } = {}) {
     const tables = tablesOf(table, { quote: '"', hasSchemas: false });
     const files = new SqliteFiles(given, tables, (path) => {
@@ -71,7 +66,6 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
     return [];
   }
 
-  /** Opens the files: their first use creates the tables. */
   async migrate(): Promise<void> {
     await migrating(this.name, sqliteMeaning, () => this.#files.open());
   }
@@ -81,10 +75,7 @@ export class SqliteDatabase extends SqliteRecordStore implements SqlDatabase {
   }
 }
 
-/**
- * Begins a transaction that writes. Returns false if another transaction is under way, on this handle or another.
- * @throws the library's error if it is the last try.
- */
+/** Returns false if another transaction is under way, on this handle or another. Throws at the last try. */
 function begins(handle: SqliteHandle, begin: string, isLastTry: boolean): boolean {
   try {
     handle.exec(begin);

@@ -5,13 +5,12 @@ import { isFenced, type FenceSql } from "../fence-sql.ts";
 import { NO_VERSION, type Row } from "../schema.ts";
 import type { Tables } from "../tables.ts";
 import { checkNoOtherLibrary } from "./other-library.ts";
-import type { SqliteConnections } from "./sqlite-files.ts";
+import type { OpenFiles } from "./sqlite-files.ts";
 import { inPresentTransaction, OwnTransactionError, type SqliteHandle } from "./sqlite-handle.ts";
 
 const FOREIGN_KEYS_OFF =
   "fence() needs foreign keys on its connection: run PRAGMA foreign_keys = ON after opening it. They keep a stale leader's transaction from being committed.";
 
-/** A write of a lease that moves its fence. */
 interface FenceMove {
   readonly election: string;
   readonly fence: Fence;
@@ -79,7 +78,7 @@ ORDER BY guard.number`;
    * stale leader pass, and the next acquisition moves it. If the fence cannot be committed, as on a full disk, an acquisition is
    * undone.
    */
-  move({ data, leases, path, isOwn }: SqliteConnections, move: FenceMove, write: () => boolean): boolean {
+  move({ data, leases, path, isOwn }: OpenFiles, move: FenceMove, write: () => boolean): boolean {
     if (isOwn) checkNoOtherLibrary(path);
     if (inPresentTransaction(data)) throw new OwnTransactionError();
     // Exclusive, because a commit that has to wait for readers could fail.

@@ -18,20 +18,7 @@ export const LEASE_FILE_SUFFIX = "-leasehold";
 /** How long opening the files may block the event loop while other processes have them locked. */
 const OPENING_WAIT_MS = 400;
 
-/** Begins a transaction that writes. */
 const BEGIN = "BEGIN IMMEDIATE";
-
-/** The open files of a store. */
-export interface SqliteConnections {
-  /** Leases and occurrences, in a file that belongs to Leasehold alone. */
-  readonly leases: SqliteHandle;
-  /** The fences, in the file of the data that they guard. */
-  readonly data: SqliteHandle;
-  /** The path of the file of the data. */
-  readonly path: string;
-  /** True if the store has opened the file of the data itself. */
-  readonly isOwn: boolean;
-}
 
 /**
  * The error for a file that was removed or replaced at its path while it was open. No other process would see a write to the open
@@ -47,10 +34,6 @@ export class SqliteFiles {
   #opened: Promise<OpenFiles> | undefined;
   #closed: Promise<void> | undefined;
 
-  /**
-   * @param opened called with the path of the data each time the files have been opened.
-   * @throws {ConfigurationError} for a path that processes cannot share, and for an object that is not a handle.
-   */
   constructor(given: unknown, tables: Tables, opened: (path: string) => void) {
     this.#onOpened = opened;
     this.#tables = tables;
@@ -61,7 +44,7 @@ export class SqliteFiles {
    * @throws {ReplacedFileError} if a file has been removed or replaced since it was opened. The next call opens the new one.
    * @throws {ConfigurationError} after `close`.
    */
-  async open(): Promise<SqliteConnections> {
+  async open(): Promise<OpenFiles> {
     this.checkOpen();
     this.#opened ??= this.#openBoth().then((files) => {
       this.#onOpened(files.path);
@@ -107,7 +90,6 @@ export class SqliteFiles {
     await this.#closed;
   }
 
-  /** @throws {ConfigurationError} after `close`. */
   checkOpen(): void {
     if (this.#closed) throw storeClosed();
   }
@@ -185,9 +167,13 @@ interface Closing {
   close(): void;
 }
 
-class OpenFiles implements SqliteConnections {
+/** The open files of a store. */
+export class OpenFiles {
+  /** The file of the data, which has the fences that guard it. */
   readonly data: SqliteHandle;
+  /** Leases and occurrences, in a file that belongs to Leasehold alone. */
   readonly leases: SqliteHandle;
+  /** The path of the file of the data. */
   readonly path: string;
   readonly #own: Closing | undefined;
   readonly #identities = new Map<string, string>();
@@ -200,6 +186,7 @@ class OpenFiles implements SqliteConnections {
     this.replaced();
   }
 
+  /** True if the store has opened the file of the data itself. */
   get isOwn(): boolean {
     return this.#own !== undefined;
   }

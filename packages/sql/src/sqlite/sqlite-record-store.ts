@@ -39,7 +39,7 @@ import type { HostClock } from "./host-clock.ts";
 import { lockOwners } from "./lock-owner.ts";
 import { sqliteMeaning } from "./sqlite-errors.ts";
 import { SqliteFence } from "./sqlite-fence.ts";
-import { LEASE_FILE_SUFFIX, type SqliteConnections, type SqliteFiles } from "./sqlite-files.ts";
+import { LEASE_FILE_SUFFIX, type OpenFiles, type SqliteFiles } from "./sqlite-files.ts";
 import { OwnTransactionError, waitingForLocks, withWholeIntegers } from "./sqlite-handle.ts";
 
 /** The present time by SQLite's clock, which is the host's wall clock, in milliseconds since the Unix epoch. */
@@ -66,7 +66,6 @@ interface Statements {
   readonly update: (keepsNonce: boolean) => string;
 }
 
-/** Stores records in the rows of one table in the file of the leases. */
 export class SqliteRecordStore implements FencedRecordStore {
   readonly name: string = "sqlite";
   readonly capabilities: RecordStoreCapabilities;
@@ -157,12 +156,11 @@ export class SqliteRecordStore implements FencedRecordStore {
     });
   }
 
-  /** Runs statements, and tries again while other processes hold locks. */
   async #run<T>(
     operation: "get" | "list" | "put",
     election: string,
     signal: AbortSignal,
-    act: (connections: SqliteConnections) => T,
+    act: (connections: OpenFiles) => T,
   ): Promise<T> {
     const label = { store: this.name, operation, election, writes: operation === "put" };
     let lockedPath: string | undefined;
@@ -196,7 +194,7 @@ function retryable(error: unknown, label: RequestLabel, signal: AbortSignal): un
 }
 
 /** Calls `act`. Each of its statements waits up to `waitMs` for the locks of other processes. */
-function onceUnlocked<T>(connections: SqliteConnections, waitMs: number, act: (connections: SqliteConnections) => T): T {
+function onceUnlocked<T>(connections: OpenFiles, waitMs: number, act: (connections: OpenFiles) => T): T {
   if (waitMs === 0) return act(connections);
   const { leases, data } = connections;
   return waitingForLocks(leases, waitMs, () => waitingForLocks(data, waitMs, () => act(connections)));

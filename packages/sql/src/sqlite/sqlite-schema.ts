@@ -1,52 +1,26 @@
+import { createTables } from "../create-tables.ts";
 import { keyedNames } from "../layout.ts";
-import { recordColumns } from "../schema.ts";
 import type { Tables } from "../tables.ts";
 
-const RECORD = recordColumns("sqlite");
-
-/** The statements that create the tables, by the file in which they are. */
-export interface SqliteMigration {
-  /** In the file of the data: the fences that guard it, and the guards. */
-  readonly data: readonly string[];
-  /** In the file beside it: the leases, and the occurrences, which get as many renewals. */
-  readonly leases: readonly string[];
-}
-
 /**
- * Returns the statements that create the tables.
+ * Returns the statements that create the tables, by the file in which they are: that of the data, or that of the leases.
  *
  * The table of the guards has a row only within a transaction. `fence()` inserts it if the fence does not belong to the leadership.
  * Then the transaction cannot be committed, because SQLite checks the reference at the commit.
  */
-export function sqliteMigration({ fences, guards, leases, occurrences }: Tables): SqliteMigration {
+export function sqliteMigration(tables: Tables): Record<"data" | "leases", readonly string[]> {
+  const { leases, fences, occurrences } = createTables("sqlite", tables);
   return {
     data: [
-      `CREATE TABLE IF NOT EXISTS ${fences} (
-  election TEXT PRIMARY KEY NOT NULL,
-  term INTEGER NOT NULL DEFAULT 0,
-  term_id TEXT,
-  UNIQUE (election, term, term_id)
-) STRICT`,
-      `CREATE TABLE IF NOT EXISTS ${guards} (
+      fences,
+      `CREATE TABLE IF NOT EXISTS ${tables.guards} (
   election TEXT NOT NULL,
   term INTEGER NOT NULL,
   term_id TEXT NOT NULL,
-  FOREIGN KEY (election, term, term_id) REFERENCES ${fences} (election, term, term_id) DEFERRABLE INITIALLY DEFERRED
+  FOREIGN KEY (election, term, term_id) REFERENCES ${tables.fences} (election, term, term_id) DEFERRABLE INITIALLY DEFERRED
 ) STRICT`,
     ],
-    leases: [
-      `CREATE TABLE IF NOT EXISTS ${leases} (
-  election TEXT PRIMARY KEY NOT NULL,
-  ${RECORD}
-) STRICT`,
-      `CREATE TABLE IF NOT EXISTS ${occurrences} (
-  election TEXT NOT NULL,
-  occurrence TEXT NOT NULL,
-  ${RECORD},
-  expires_at INTEGER NOT NULL,
-  PRIMARY KEY (election, occurrence)
-) STRICT`,
-    ],
+    leases: [leases, occurrences],
   };
 }
 
