@@ -1,7 +1,7 @@
 /** A SQLite store beside the application: its handle, its locks, its libraries. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdir, rm } from "node:fs/promises";
+import { copyFile, mkdir, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -111,6 +111,34 @@ await describeDatabases(["sqlite"], (test) => {
     await expect(store.read("e")).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining("in memory") });
     for (const half of [{ prepare: () => undefined }, { exec: () => undefined }])
       expect(() => new SqlLeaseStore({ sqlite: half as unknown as DatabaseSync })).toThrow(ConfigurationError);
+  });
+
+  test("a handle of a remote libsql, and a replica of one, are refused before anything is written", async ({ world }) => {
+    const sent: string[] = [];
+    const remote = {
+      exec: (sql: string) => sent.push(sql),
+      prepare: () => ({ get: () => ({ file: "/var/lib/server/data" }) }),
+    };
+    const refused = { code: "CONFIGURATION", message: expect.stringContaining("remote libsql") };
+    await expect(world.store(remote).read(world.election)).rejects.toMatchObject(refused);
+    expect(sent).toEqual(["BEGIN", "ROLLBACK"]);
+
+    const replica = applicationOf(world);
+    await writeFile(`${world.place}-client_wal_index`, "");
+    for (const place of [replica, world.place])
+      await expect(world.store(place).read(world.election)).rejects.toMatchObject(refused);
+    expect(replica.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "bills" }]);
+  });
+
+  test("a handle on a server that does not answer is no transaction of the application's", async ({ world }) => {
+    const exec = (): never => {
+      throw new Error("http error: connection refused");
+    };
+    const store = world.store({ exec, prepare: () => undefined });
+    await expect(store.read(world.election)).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringContaining("connection refused"),
+    });
   });
 
   test("a fence on a connection without foreign keys is refused, and says how to turn them on", async ({ world }) => {

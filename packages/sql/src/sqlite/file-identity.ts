@@ -1,4 +1,4 @@
-import { fstatSync, statSync } from "node:fs";
+import { existsSync, fstatSync, statSync } from "node:fs";
 import { ConfigurationError } from "@leasehold/core";
 
 /** Returns a name for the file at a path. It is the same for each path of the file. Returns `undefined` if there is no file. */
@@ -23,5 +23,13 @@ export function checkOnlyName(path: string): void {
   if (nlink <= 1) return;
   throw new ConfigurationError(
     `sqlite is '${path}', a file with ${nlink} names (hard links). SQLite and the leases keep files beside each name, so that each would have a leader of its own. Remove the other names: find them by find -samefile '${path}'.`,
+  );
+}
+
+/** Refuses a libsql whose data is on a server. @throws {ConfigurationError} The leases beside a replica are those of one host. */
+export function checkNotRemote(path: string): void {
+  if (identityAt(path) !== undefined && !existsSync(`${path}-client_wal_index`)) return;
+  throw new ConfigurationError(
+    `sqlite is '${path}', which is no file of this machine alone: it is of a remote libsql, a replica of one, or was removed. Each host would have a leader of its own. Use a local file, or the option postgres or mysql.`,
   );
 }

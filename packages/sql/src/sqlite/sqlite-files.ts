@@ -5,7 +5,7 @@ import { checkKeys } from "../layout.ts";
 import { layoutChecks, type Row } from "../schema.ts";
 import { storeClosed } from "../sql-errors.ts";
 import type { Tables } from "../tables.ts";
-import { checkOnlyName, identityAt } from "./file-identity.ts";
+import { checkNotRemote, checkOnlyName, identityAt } from "./file-identity.ts";
 import { checkNoOtherLibrary, countOpening } from "./other-library.ts";
 import { inPresentTransaction, OwnTransactionError, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
 import { sqliteMigration, uniqueIndexes } from "./sqlite-schema.ts";
@@ -139,6 +139,7 @@ function prepared(
   path: string,
   tables: Tables,
 ): OpenFiles {
+  checkNotRemote(path);
   checkOnlyName(path);
   const migration = sqliteMigration(tables);
   waitingForLocks(data, OPENING_WAIT_MS, () => {

@@ -1,5 +1,3 @@
-import { isOfClosedHandle } from "../sql-errors.ts";
-
 /** An open database: `DatabaseSync` of `node:sqlite`, or a handle of another library with the same functions. */
 export interface SqliteHandle {
   exec(sql: string): unknown;
@@ -20,7 +18,6 @@ export interface SqliteStatement {
 
 export type SqliteValue = string | number | null;
 
-/** SQLITE_BUSY. */
 const BUSY = 5;
 
 /** The error of a call that has to wait until the application's transaction on the handle has ended. */
@@ -34,14 +31,14 @@ export class OwnTransactionError extends Error {
 
 /**
  * Returns whether a transaction is under way: SQLite cannot begin one inside another. Node itself reports it only since 22.16.
- * @throws the library's error if the handle was closed.
+ * @throws the library's error if the handle was closed, or is of a server that does not answer.
  */
 export function inPresentTransaction(handle: SqliteHandle): boolean {
   try {
     handle.exec("BEGIN");
   } catch (error) {
-    if (isOfClosedHandle(error)) throw error;
-    return true;
+    if (/within a transaction/.test(String(error))) return true;
+    throw error;
   }
   handle.exec("ROLLBACK");
   return false;
