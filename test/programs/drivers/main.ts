@@ -13,7 +13,7 @@ import { join } from "node:path";
  * ORMs find `pg` and `mysql2` beside them.
  */
 const OLDEST = [
-  "postgres@3.4.0",
+  "postgres@3.4.7",
   "@electric-sql/pglite@0.3.0",
   "@neondatabase/serverless@1.0.0",
   "mariadb@3.2.0",
