@@ -1,49 +1,27 @@
 // Leases of Leasehold in an Azure blob container, and the rights of its candidates. The tests compare the settings with the Terraform
 // module beside it, and so with LeaseContainer of @leasehold/infra-azure. It was never compiled or applied.
-
-@description('The storage account: 3 to 24 lower-case letters and digits, unique in the world')
-@minLength(3)
-@maxLength(24)
-param accountName string
-
-param location string = resourceGroup().location
-
-param containerName string = 'leases'
-
-@description('The days after which occurrences of schedules are deleted, more than their retentionMs; null keeps them')
-@minValue(1)
-param deleteOccurrencesAfterDays int?
-
-@description('The identities that compete, each once with all of its elections: letters, digits, hyphens and underscores')
-param candidates candidate[] = []
-
 type candidate = {
   principalId: string
   elections: string[]
 }
 
-var read = 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/read'
-var write = 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write'
-var path = '@Resource[Microsoft.Storage/storageAccounts/blobServices/containers/blobs:path]'
-// The blobs of its elections, their notes and their occurrences.
+@description('The storage account: 3 to 24 lower-case letters and digits, unique in the world')
+param accountName string
+param location string = resourceGroup().location
+@description('The identities that compete, each once with all of its elections: letters, digits, hyphens and underscores')
+param candidates candidate[]
+
+var blobs = 'Microsoft.Storage/storageAccounts/blobServices/containers/blobs'
+var path = '@Resource[${blobs}:path] ForAnyOfAnyValues'
+// The blobs of the candidate's elections, their notes and their occurrences.
 var conditions = [
   for each in candidates: join(
     [
-      '('
-      ' ('
-      '  !(ActionMatches{\'${read}\'})'
-      '  AND'
-      '  !(ActionMatches{\'${write}\'})'
-      ' )'
-      ' OR'
-      ' ('
-      '  ${path} ForAnyOfAnyValues:StringEquals {${join(map(each.elections, name => '\'${name}\', \'${name}.note\''), ', ')}}'
-      '  OR'
-      '  ${path} ForAnyOfAnyValues:StringLike {${join(map(each.elections, name => '\'ticks/${name}/*\''), ', ')}}'
-      ' )'
-      ')'
+      '((!(ActionMatches{\'${blobs}/read\'}) AND !(ActionMatches{\'${blobs}/write\'}))'
+      ' OR (${path}:StringEquals {${join(map(each.elections, name => '\'${name}\', \'${name}.note\''), ', ')}}'
+      ' OR ${path}:StringLike {${join(map(each.elections, name => '\'ticks/${name}/*\''), ', ')}}))'
     ],
-    '\n'
+    ''
   )
 ]
 
@@ -54,49 +32,18 @@ resource account 'Microsoft.Storage/storageAccounts@2023-05-01' = {
   sku: { name: 'Standard_ZRS' }
   properties: {
     minimumTlsVersion: 'TLS1_2'
-    supportsHttpsTrafficOnly: true
     allowSharedKeyAccess: false
-    defaultToOAuthAuthentication: true
     allowBlobPublicAccess: false
-    allowCrossTenantReplication: false
     isLocalUserEnabled: false
-    isSftpEnabled: false
-    isHnsEnabled: false
   }
-
-  resource blobs 'blobServices' = {
+  resource service 'blobServices' = {
     name: 'default'
     properties: {
       isVersioningEnabled: false
-      changeFeed: { enabled: false }
       deleteRetentionPolicy: { enabled: true, days: 7 }
       containerDeleteRetentionPolicy: { enabled: true, days: 7 }
     }
-
-    resource leases 'containers' = {
-      name: containerName
-      properties: { publicAccess: 'None' }
-    }
-  }
-
-  // Deletes occurrences of schedules, and nothing else. The slash at the end excludes the lease of an election called ticks.
-  resource occurrences 'managementPolicies' = if (deleteOccurrencesAfterDays != null) {
-    name: 'default'
-    properties: {
-      policy: {
-        rules: [
-          {
-            name: 'leasehold-ticks'
-            enabled: true
-            type: 'Lifecycle'
-            definition: {
-              filters: { blobTypes: ['blockBlob'], prefixMatch: ['${containerName}/ticks/'] }
-              actions: { baseBlob: { delete: { daysAfterModificationGreaterThan: deleteOccurrencesAfterDays! } } }
-            }
-          }
-        ]
-      }
-    }
+    resource leases 'containers' = { name: 'leases' }
   }
 }
 
@@ -114,14 +61,14 @@ resource role 'Microsoft.Authorization/roleDefinitions@2022-04-01' = {
     description: 'Competes in elections: reads and writes lease blobs, deletes nothing.'
     type: 'CustomRole'
     assignableScopes: [resourceGroup().id]
-    permissions: [{ actions: [], dataActions: [read, write] }]
+    permissions: [{ actions: [], dataActions: ['${blobs}/read', '${blobs}/write'] }]
   }
 }
 
 resource assignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for (each, index) in candidates: {
-    name: guid(account::blobs::leases.id, each.principalId, role.id)
-    scope: account::blobs::leases
+    name: guid(account::service::leases.id, each.principalId, role.id)
+    scope: account::service::leases
     properties: {
       principalId: each.principalId
       principalType: 'ServicePrincipal'
@@ -131,5 +78,3 @@ resource assignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
     }
   }
 ]
-
-output accountUrl string = account.properties.primaryEndpoints.blob

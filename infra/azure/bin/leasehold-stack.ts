@@ -66,7 +66,7 @@ export class LeaseholdStack extends TerraformStack {
       resourceGroup,
       actionGroupIds: [variable("action_group_id", "The id of the action group that is notified")],
     };
-    new ElectionAlerts(this, "BillingAlerts", { ...alerts, name: "billing", app: billing, election: "billing", leases });
+    new ElectionAlerts(this, "BillingAlerts", { ...alerts, name: "billing", app: billing, election: "billing" });
     new RunAlerts(this, "ReportAlerts", { ...alerts, name: "nightly-report", of: report, notRunForHours: 25 });
 
     new TerraformOutput(this, "lease_account_url", { value: leases.accountUrl });

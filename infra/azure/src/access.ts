@@ -1,8 +1,6 @@
 import type { Construct } from "constructs";
 import type { ResourceGroupReference } from "./lease-container.ts";
-import { ProviderResource } from "./terraform.ts";
-
-export type PrincipalType = "ServicePrincipal" | "User" | "Group";
+import { ProviderResource } from "../../terraform.ts";
 
 /** A managed identity, by its ids. */
 export interface ManagedIdentity {

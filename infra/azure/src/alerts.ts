@@ -1,7 +1,6 @@
 import type { Construct } from "constructs";
 import type { ResourceGroupReference } from "./lease-container.ts";
-import type { StorageMetric } from "./storage-metric.ts";
-import { ProviderResource } from "./terraform.ts";
+import { ProviderResource } from "../../terraform.ts";
 
 /** The properties that all alert rules have in common. */
 export interface AlertProps {
@@ -55,35 +54,5 @@ export function logAlert(scope: Construct, id: string, props: AlertProps, rule: 
     skip_query_validation: true,
     criteria: [{ query: rule.query, time_aggregation_method: "Count", ...criterion }],
     ...(actionGroupIds.length > 0 ? { action: { action_groups: actionGroupIds } } : {}),
-  });
-}
-
-/** Makes a rule that goes off while a metric of the leases' account is below a threshold for 15 minutes. */
-export function metricBelow(
-  scope: Construct,
-  id: string,
-  props: AlertProps,
-  rule: { readonly what: string; readonly description: string; readonly metric: StorageMetric; readonly threshold: number },
-): ProviderResource {
-  const { resourceGroup, name, actionGroupIds = [] } = props;
-  const { metric } = rule;
-  return new ProviderResource(scope, id, "azurerm_monitor_metric_alert", {
-    name: `${name}-${rule.what}`,
-    resource_group_name: resourceGroup.name,
-    description: rule.description,
-    scopes: [metric.resourceId],
-    severity: WARNING,
-    frequency: "PT5M",
-    window_size: "PT15M",
-    criteria: [
-      {
-        metric_namespace: metric.namespace,
-        metric_name: metric.name,
-        aggregation: metric.aggregation,
-        operator: "LessThan",
-        threshold: rule.threshold,
-      },
-    ],
-    action: actionGroupIds.map((group) => ({ action_group_id: group })),
   });
 }

@@ -3,7 +3,7 @@ import { Construct } from "constructs";
 import { ownIdentity, type ManagedIdentity } from "./access.ts";
 import { candidateVariables } from "./candidate-variables.ts";
 import type { LeaseContainer, ResourceGroupReference } from "./lease-container.ts";
-import { checkCandidates, environmentBlocks, ProviderResource, withOwnVariables } from "./terraform.ts";
+import { checkCandidates, environmentBlocks, ProviderResource } from "../../terraform.ts";
 
 export interface CandidateAppProps {
   /** The container of leases. */
@@ -120,7 +120,7 @@ export class CandidateApp extends Construct {
               cpu: props.cpu ?? 0.25,
               memory: props.memory ?? "0.5Gi",
               command: props.command,
-              env: environmentBlocks(withOwnVariables(variables, props.environment)),
+              env: environmentBlocks(variables, props.environment),
               // Restart a replica whose event loop hangs. The path answers without the store, because an outage is no reason to.
               liveness_probe: [
                 { transport: "HTTP", port: HEALTH_PORT, path: "/live", interval_seconds: 10, failure_count_threshold: 3 },

@@ -1,16 +1,13 @@
 import { Construct } from "constructs";
-import { ERROR, logAlert, metricBelow, WARNING, type AlertProps } from "./alerts.ts";
+import { ERROR, logAlert, WARNING, type AlertProps } from "./alerts.ts";
 import type { CandidateApp } from "./candidate-app.ts";
-import type { LeaseContainer } from "./lease-container.ts";
 import { linesQuery } from "./log-lines.ts";
-import { checkElections, type ProviderResource } from "./terraform.ts";
+import { checkElections, checkTransitions, type ProviderResource } from "../../terraform.ts";
 
 export interface ElectionAlertsProps extends AlertProps {
   /** The candidates. Each writes the lines of `publishMetrics` of `@leasehold/core/diagnostics`. */
   readonly app: CandidateApp;
   readonly election: string;
-  /** The container of leases. */
-  readonly leases: LeaseContainer;
   /**
    * The number of terms that may begin within 15 minutes.
    * @default 5
@@ -20,22 +17,18 @@ export interface ElectionAlertsProps extends AlertProps {
 
 /**
  * Alerts for an election whose candidates run all the time. They go off if no candidate knows a leader of any region or none
- * reports, or if the leadership moves too often. Another goes off if the leases' account answers less than 99 % of the requests. Logs arrive some
- * minutes late, and so do the alerts.
+ * reports, or if the leadership moves too often. Logs arrive some minutes late, and so do the alerts.
  */
 export class ElectionAlerts extends Construct {
   readonly noLeader: ProviderResource;
   readonly flapping: ProviderResource;
-  readonly unavailable: ProviderResource;
 
   /** @throws {Error} for an invalid election, or a number of transitions below 1. */
   constructor(scope: Construct, id: string, props: ElectionAlertsProps) {
     super(scope, id);
-    const { app, election, leases, maxTransitions = 5 } = props;
+    const { app, election, maxTransitions = 5 } = props;
     checkElections("ElectionAlerts", [election]);
-    if (!(maxTransitions >= 1)) {
-      throw new Error(`maxTransitions is ${maxTransitions}; a single start is no flapping, so it must be at least 1.`);
-    }
+    checkTransitions(maxTransitions);
     const { workspaceId } = app;
     this.noLeader = logAlert(this, "NoLeader", props, {
       what: "no-leader",
@@ -56,12 +49,6 @@ export class ElectionAlerts extends Construct {
       window: "PT15M",
       every: "PT15M",
       severity: WARNING,
-    });
-    this.unavailable = metricBelow(this, "Unavailable", props, {
-      what: "store-unavailable",
-      description: "The storage account of the leases answers less than 99 % of the requests: leaders may have to step down.",
-      metric: leases.metricAvailability(),
-      threshold: 99,
     });
   }
 }

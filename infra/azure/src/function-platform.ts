@@ -1,7 +1,7 @@
 import { Construct } from "constructs";
 import { assignRole, type ManagedIdentity } from "./access.ts";
 import { CLOSED_ACCOUNT, type ResourceGroupReference } from "./lease-container.ts";
-import { ProviderResource } from "./terraform.ts";
+import { ProviderResource } from "../../terraform.ts";
 
 /** A part of the platform of a function app. */
 interface Part {
@@ -31,11 +31,8 @@ export function hostAccount(
     ...CLOSED_ACCOUNT,
     account_replication_type: "LRS",
   });
-  new ProviderResource(parent, "Container", "azurerm_storage_container", {
-    name: CODE_CONTAINER,
-    storage_account_id: account.id,
-    container_access_type: "private",
-  });
+  const container = { name: CODE_CONTAINER, storage_account_id: account.id };
+  new ProviderResource(parent, "Container", "azurerm_storage_container", container);
   return {
     codeUrl: `${account.attribute("primary_blob_endpoint")}${CODE_CONTAINER}`,
     // https://learn.microsoft.com/azure/azure-functions/functions-reference#connecting-to-host-storage-with-an-identity

@@ -1,5 +1,5 @@
 import { Token } from "cdktn";
-import { longestLeaseMs } from "./terraform.ts";
+import { longestLeaseMs } from "../../terraform.ts";
 
 /** Less than a day, because the setting has the form hh:mm:ss. */
 const MAX_TIMEOUT_MS = 86_399_000;

@@ -5,4 +5,4 @@ export { LeaderScheduledFunction, type LeaderScheduledFunctionProps } from "./le
 export { LeaseContainer, type LeaseContainerProps } from "./lease-container.ts";
 export { AzapiProvider, AzurermProvider } from "./providers.ts";
 export { RunAlerts, type RunAlertsProps } from "./run-alerts.ts";
-export { synthesize } from "./terraform.ts";
+export { synthesize } from "../../terraform.ts";

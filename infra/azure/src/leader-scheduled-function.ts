@@ -7,7 +7,7 @@ import { timingSettings } from "./function-timing.ts";
 import type { LeaseContainer, ResourceGroupReference } from "./lease-container.ts";
 import { doneByFunctionQuery } from "./log-lines.ts";
 import type { ScheduledRuns } from "./run-alerts.ts";
-import { environmentBlocks, ProviderResource, withOwnVariables } from "./terraform.ts";
+import { environmentBlocks, ProviderResource } from "../../terraform.ts";
 
 export interface LeaderScheduledFunctionProps {
   /** The container of leases. */
@@ -116,7 +116,7 @@ export class LeaderScheduledFunction extends Construct {
               runtime: { name: "node", version: props.runtimeVersion ?? "22" },
             },
             // Azure removes a setting of the app that is not in this list.
-            siteConfig: { appSettings: environmentBlocks(withOwnVariables(settings, props.environment)) },
+            siteConfig: { appSettings: environmentBlocks(settings, props.environment) },
           },
         },
       },

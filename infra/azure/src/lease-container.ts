@@ -1,21 +1,14 @@
 import { Token } from "cdktn";
 import { Construct } from "constructs";
-import type { PrincipalType } from "./access.ts";
-import { OCCURRENCES_PREFIX } from "./blob-names.ts";
-import { electionCondition, READ_BLOB, WRITE_BLOB } from "./election-condition.ts";
-import { storageMetric, type StorageMetric } from "./storage-metric.ts";
-import { checkElections, granteeId, ProviderResource, retention, type RemovalPolicy } from "./terraform.ts";
+import { electionCondition, OCCURRENCES_PREFIX, READ_BLOB, WRITE_BLOB } from "./election-condition.ts";
+import { checkElections, granteeId, ProviderResource, RETAINED } from "../../terraform.ts";
 
 /** The settings of each storage account: access only by Entra ID, and nothing public. */
 export const CLOSED_ACCOUNT = {
-  account_kind: "StorageV2",
   account_tier: "Standard",
   min_tls_version: "TLS1_2",
-  https_traffic_only_enabled: true,
   shared_access_key_enabled: false,
-  default_to_oauth_authentication: true,
   allow_nested_items_to_be_public: false,
-  cross_tenant_replication_enabled: false,
   local_user_enabled: false,
 } as const;
 
@@ -30,7 +23,7 @@ export interface ResourceGroupReference {
 export interface Grantee {
   readonly principalId: string;
   /** @default "ServicePrincipal", which also fits managed identities */
-  readonly principalType?: PrincipalType;
+  readonly principalType?: "ServicePrincipal" | "User" | "Group";
 }
 
 export interface LeaseContainerProps {
@@ -41,28 +34,18 @@ export interface LeaseContainerProps {
   /** @default "leases" */
   readonly containerName?: string;
   /**
-   * `ZRS` writes to three zones before it answers, `LRS` to one data centre.
-   * @default "ZRS"
-   */
-  readonly replication?: "ZRS" | "LRS";
-  /**
    * Deletes occurrences of schedules this many days after their last write, and nothing else. At least the `retentionMs` of the
    * functions.
    * @default - they are kept for ever
    */
   readonly deleteOccurrencesAfterDays?: number;
-  /**
-   * The effect of `terraform destroy` on the account.
-   * @default "retain": Terraform refuses to delete it
-   */
-  readonly removalPolicy?: RemovalPolicy;
 }
 
 /** The time for which a deleted blob or container can be restored. */
 const SOFT_DELETE_DAYS = 7;
 
 /**
- * A container for lease blobs, in a storage account of its own.
+ * A container for lease blobs, in a storage account of its own. Terraform refuses to delete both.
  *
  * The account accepts no keys and makes nothing public. Versioning is off, because every write of a term or of an occurrence
  * would keep an old version for ever. Soft delete is on. A write of a lease or a term (metadata) keeps no copy with it. A deleted
@@ -74,23 +57,19 @@ const SOFT_DELETE_DAYS = 7;
 export class LeaseContainer extends Construct {
   readonly account: ProviderResource;
   readonly container: ProviderResource;
+  readonly accountName: string;
   readonly containerName: string;
-
   readonly #resourceGroup: ResourceGroupReference;
-  readonly #accountName: string;
-  readonly #roles = new Map<RoleName, ProviderResource>();
 
-  /** @throws {Error} for names that Azure refuses, and for replication that could lose a term. */
+  /** @throws {Error} for names that Azure refuses. */
   constructor(scope: Construct, id: string, props: LeaseContainerProps) {
     super(scope, id);
-    const { resourceGroup, accountName, containerName = "leases", replication = "ZRS", removalPolicy = "retain" } = props;
+    const { resourceGroup, accountName, containerName = "leases" } = props;
     checkNames(accountName, containerName);
-    checkReplication(replication);
     this.#resourceGroup = resourceGroup;
-    this.#accountName = accountName;
+    this.accountName = accountName;
     this.containerName = containerName;
 
-    const lifecycle = retention(this, "the storage account", removalPolicy);
     this.account = new ProviderResource(
       this,
       "Account",
@@ -100,24 +79,22 @@ export class LeaseContainer extends Construct {
         resource_group_name: resourceGroup.name,
         location: resourceGroup.location,
         ...CLOSED_ACCOUNT,
-        account_replication_type: replication,
-        sftp_enabled: false,
-        is_hns_enabled: false,
+        // Three zones have a write before Azure answers. A second region would get it later, and terms would repeat after a failover.
+        account_replication_type: "ZRS",
         blob_properties: {
           versioning_enabled: false,
-          change_feed_enabled: false,
           delete_retention_policy: { days: SOFT_DELETE_DAYS },
           container_delete_retention_policy: { days: SOFT_DELETE_DAYS },
         },
       },
-      { lifecycle },
+      RETAINED,
     );
     this.container = new ProviderResource(
       this,
       "Container",
       "azurerm_storage_container",
-      { name: containerName, storage_account_id: this.account.id, container_access_type: "private" },
-      { lifecycle },
+      { name: containerName, storage_account_id: this.account.id },
+      RETAINED,
     );
     if (props.deleteOccurrencesAfterDays !== undefined) this.#deleteOccurrences(props.deleteOccurrencesAfterDays);
   }
@@ -125,11 +102,6 @@ export class LeaseContainer extends Construct {
   /** The `accountUrl` that a candidate gives to `BlobLeaseStore`. */
   get accountUrl(): string {
     return this.account.attribute("primary_blob_endpoint");
-  }
-
-  /** The account's name from the props, with which other constructs can check that they use another account. */
-  get accountName(): string {
-    return this.#accountName;
   }
 
   /**
@@ -157,21 +129,6 @@ export class LeaseContainer extends Construct {
    */
   grantAdministrator(grantee: Grantee): ProviderResource {
     return this.#assign("Administrator", grantee, undefined);
-  }
-
-  /** Requests to the account's blobs, with any outcome. A leader makes 720 an hour by default. */
-  metricTransactions(): StorageMetric {
-    return storageMetric(this.account, "Transactions", "Total");
-  }
-
-  /** The share of requests that the service served, in percent. Below 100, leaders may have to step down. */
-  metricAvailability(): StorageMetric {
-    return storageMetric(this.account, "Availability", "Average");
-  }
-
-  /** The duration of requests from end to end, in milliseconds. It has to stay far below the attempts' time limit. */
-  metricSuccessE2ELatency(): StorageMetric {
-    return storageMetric(this.account, "SuccessE2ELatency", "Average");
   }
 
   #deleteOccurrences(days: number): void {
@@ -215,38 +172,31 @@ export class LeaseContainer extends Construct {
 
   /** Returns a role that is assignable in the resource group, because Azure requires a scope. It is assigned on the container. */
   #role(name: RoleName): ProviderResource {
-    const made = this.#roles.get(name);
-    if (made) return made;
-    const role = new ProviderResource(this, `${name}Role`, "azurerm_role_definition", {
-      // The name has to be unique in the tenant. The account's name is unique in the world.
-      name: `Leasehold ${name} (${this.#accountName})`,
-      description: ROLES[name].description,
-      scope: this.#resourceGroup.id,
-      assignable_scopes: [this.#resourceGroup.id],
-      permissions: [{ actions: [], data_actions: ROLES[name].dataActions }],
-    });
-    this.#roles.set(name, role);
-    return role;
+    const made = this.node.tryFindChild(`${name}Role`) as ProviderResource | undefined;
+    return (
+      made ??
+      new ProviderResource(this, `${name}Role`, "azurerm_role_definition", {
+        // The name has to be unique in the tenant. The account's name is unique in the world.
+        name: `Leasehold ${name} (${this.accountName})`,
+        description: DESCRIPTIONS[name],
+        scope: this.#resourceGroup.id,
+        assignable_scopes: [this.#resourceGroup.id],
+        permissions: [{ actions: [], data_actions: name === "Observer" ? [READ_BLOB] : [READ_BLOB, WRITE_BLOB] }],
+      })
+    );
   }
 }
-
-type RoleName = "Candidate" | "Observer" | "Administrator";
 
 /**
  * The right to write includes creating a blob, its metadata, and every operation on its lease:
  * https://learn.microsoft.com/rest/api/storageservices/authorize-with-azure-active-directory#permissions-for-blob-service-operations
  */
-const ROLES: Readonly<Record<RoleName, { readonly description: string; readonly dataActions: readonly string[] }>> = {
-  Candidate: {
-    description: "Competes in elections: reads and writes lease blobs, deletes nothing.",
-    dataActions: [READ_BLOB, WRITE_BLOB],
-  },
-  Observer: { description: "Sees who leads: reads lease blobs.", dataActions: [READ_BLOB] },
-  Administrator: {
-    description: "Breaks and transfers leases: lists, reads and writes lease blobs, deletes nothing.",
-    dataActions: [READ_BLOB, WRITE_BLOB],
-  },
-};
+const DESCRIPTIONS = {
+  Candidate: "Competes in elections: reads and writes lease blobs, deletes nothing.",
+  Observer: "Sees who leads: reads lease blobs.",
+  Administrator: "Breaks and transfers leases: lists, reads and writes lease blobs, deletes nothing.",
+} as const;
+type RoleName = keyof typeof DESCRIPTIONS;
 
 /** https://learn.microsoft.com/azure/azure-resource-manager/management/resource-name-rules#microsoftstorage */
 function checkNames(accountName: string, containerName: string): void {
@@ -258,12 +208,4 @@ function checkNames(accountName: string, containerName: string): void {
       `containerName is ${JSON.stringify(containerName)}; it must have 3 to 63 lower-case letters, digits and single hyphens.`,
     );
   }
-}
-
-function checkReplication(replication: string): void {
-  if (Token.isUnresolved(replication) || replication === "ZRS" || replication === "LRS") return;
-  throw new Error(
-    `replication is ${JSON.stringify(replication)}. What goes to a second region arrives there later, so a failover loses the ` +
-      "last writes: terms fall back and repeat, and two leaders get the same one. Use ZRS (three zones) or LRS.",
-  );
 }

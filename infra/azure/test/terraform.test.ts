@@ -1,6 +1,6 @@
 import { Annotations, Testing, TerraformStack, type TerraformMetaArguments } from "cdktn";
 import { describe, expect, test, vi } from "vitest";
-import { checkElections, granteeId, ProviderResource, synthesize } from "../src/terraform.ts";
+import { checkElections, granteeId, ProviderResource, synthesize } from "../../terraform.ts";
 import { hasTerraform, terraformProviders } from "@leasehold/test-kit/terrain";
 
 class Box extends ProviderResource {

@@ -46,8 +46,7 @@ export class LeaseholdStack extends TerraformStack {
       project,
       location,
       databaseId: "rate-leases",
-      timeToLive: { collectionGroup: "ticks", field: "expiresAt" },
-      backupRetentionDays: 7,
+      expireOccurrences: true,
     });
     const rates = (name: string, region: string, accountId: string): LeaderScheduledFunction =>
       new LeaderScheduledFunction(this, name, {

@@ -1,5 +1,5 @@
 import type { Construct } from "constructs";
-import { ProviderResource } from "./terraform.ts";
+import { ProviderResource } from "../../terraform.ts";
 
 /** The properties that all alerts have in common. */
 export interface AlertProps {

@@ -1,13 +1,10 @@
 import { Token } from "cdktn";
 import { Construct } from "constructs";
-import { candidateEnvironment } from "./candidate-environment.ts";
-import type { CandidateProps } from "./candidate-props.ts";
+import { candidateEnvironment, type CandidateProps } from "./candidate-props.ts";
 import { checkAccountId, checkServiceName, ownAccount, type ServiceAccount } from "./own-account.ts";
-import { checkCandidates, environmentBlocks, ProviderResource } from "./terraform.ts";
+import { checkCandidates, ProviderResource } from "../../terraform.ts";
 
 export interface CandidateWorkerProps extends CandidateProps {
-  /** The elections in which its candidates compete. Their program finds the first in `ELECTION`. */
-  readonly elections: readonly string[];
   /** 1 to 49 lower-case letters, digits and hyphens. */
   readonly name: string;
   /**
@@ -16,8 +13,6 @@ export interface CandidateWorkerProps extends CandidateProps {
    * @default - the name
    */
   readonly accountId?: string;
-  /** A region of Cloud Run, near the database. */
-  readonly location: string;
   /** @default 2: one leads, one is a standby */
   readonly candidates?: number;
   /**
@@ -84,14 +79,10 @@ export class CandidateWorker extends Construct {
             {
               image,
               command: props.command,
-              env: environmentBlocks(
-                candidateEnvironment(
-                  leases,
-                  elections,
-                  { DRAIN_TIMEOUT_MS: String(drainTimeoutMs), HEALTH_PORT: String(HEALTH_PORT) },
-                  props.environment,
-                ),
-              ),
+              env: candidateEnvironment(props, {
+                DRAIN_TIMEOUT_MS: String(drainTimeoutMs),
+                HEALTH_PORT: String(HEALTH_PORT),
+              }),
               resources: { limits: { cpu: props.cpu ?? "1", memory: props.memory ?? "512Mi" } },
               // Restart an instance whose event loop hangs. The path answers without the store, because an outage is no reason to.
               liveness_probe: { http_get: { path: "/live", port: HEALTH_PORT }, period_seconds: 10, failure_threshold: 3 },

@@ -2,7 +2,7 @@ import { Token } from "cdktn";
 import { Construct } from "constructs";
 import { countAlert, type AlertProps } from "./alerts.ts";
 import type { CandidateWorker } from "./candidate-worker.ts";
-import { checkElections, ProviderResource } from "./terraform.ts";
+import { checkElections, checkTransitions, ProviderResource } from "../../terraform.ts";
 
 export interface ElectionAlertsProps extends AlertProps {
   /** The candidates. Each writes the lines of `publishMetrics` of `@leasehold/core/diagnostics`. */
@@ -32,9 +32,7 @@ export class ElectionAlerts extends Construct {
     const { project } = worker;
     checkElections("ElectionAlerts", [election]);
     const shown = literal(election);
-    if (!(maxTransitions >= 1)) {
-      throw new Error(`maxTransitions is ${maxTransitions}; a single start is no flapping, so it must be at least 1.`);
-    }
+    checkTransitions(maxTransitions);
     this.noLeader = countAlert(this, "NoLeader", props, {
       project,
       title: `${shown}: nobody leads`,

@@ -1,5 +1,5 @@
 import type { Construct } from "constructs";
-import { ConfiguredProvider } from "./terraform.ts";
+import { ConfiguredProvider } from "../../terraform.ts";
 
 export interface GoogleProviderArguments {
   readonly project?: string;

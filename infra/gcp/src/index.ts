@@ -3,6 +3,6 @@ export { ElectionAlerts, type ElectionAlertsProps } from "./election-alerts.ts";
 export { GoogleProvider } from "./google-provider.ts";
 export { LeaderScheduledFunction, type LeaderScheduledFunctionProps } from "./leader-scheduled-function.ts";
 export { LeaseBucket, type LeaseBucketProps } from "./lease-bucket.ts";
-export { LeaseDatabase, type LeaseDatabaseProps, type TimeToLive } from "./lease-database.ts";
+export { LeaseDatabase, type LeaseDatabaseProps } from "./lease-database.ts";
 export { RunAlerts, type RunAlertsProps } from "./run-alerts.ts";
-export { synthesize } from "./terraform.ts";
+export { synthesize } from "../../terraform.ts";

@@ -1,5 +1,5 @@
 import { Construct } from "constructs";
-import { candidateEnvironment } from "./candidate-environment.ts";
+import { candidateEnvironment } from "./candidate-props.ts";
 import { checkAccountId, checkServiceName, ownAccount, type ServiceAccount } from "./own-account.ts";
 import {
   allTriesSeconds,
@@ -9,7 +9,7 @@ import {
   wholeSeconds,
   type ScheduledProps,
 } from "./scheduled-props.ts";
-import { environmentBlocks, ProviderResource } from "./terraform.ts";
+import { ProviderResource } from "../../terraform.ts";
 import type { ScheduledRuns } from "./run-alerts.ts";
 
 export interface LeaderScheduledFunctionProps extends ScheduledProps {
@@ -73,14 +73,7 @@ export class LeaderScheduledFunction extends Construct {
             {
               image,
               command: props.command,
-              env: environmentBlocks(
-                candidateEnvironment(
-                  leases,
-                  elections,
-                  { LEADER_SCHEDULE: schedule, CLOUD_RUN_TIMEOUT_SECONDS: String(timeout) },
-                  props.environment,
-                ),
-              ),
+              env: candidateEnvironment(props, { LEADER_SCHEDULE: schedule, CLOUD_RUN_TIMEOUT_SECONDS: String(timeout) }),
             },
           ],
         },

@@ -2,7 +2,7 @@ import { encodeName } from "@leasehold/core/provider";
 import { Token } from "cdktn";
 import { Construct } from "constructs";
 import { leaseRole, type Grantee } from "./lease-roles.ts";
-import { checkElections, granteeId, ProviderResource, retention, type RemovalPolicy } from "./terraform.ts";
+import { checkElections, granteeId, ProviderResource, RETAINED } from "../../terraform.ts";
 
 export interface LeaseBucketProps {
   /** The project's id. */
@@ -17,11 +17,6 @@ export interface LeaseBucketProps {
    * @default - they are kept for ever
    */
   readonly deleteOccurrencesAfterDays?: number;
-  /**
-   * The effect of `terraform destroy` on the bucket.
-   * @default "retain": Terraform refuses to delete it
-   */
-  readonly removalPolicy?: RemovalPolicy;
 }
 
 /** The prefix of every key, which is the default of `ObjectStorageLeaseStore`. */
@@ -34,8 +29,8 @@ const READ = ["storage.objects.get", "storage.objects.list"];
 const WRITE = [...READ, "storage.objects.create", "storage.objects.delete", "storage.buckets.get"];
 
 /**
- * A bucket of Google Cloud Storage for leases, and for nothing else. It is private and in one region, and keeps no versions and no
- * deleted objects, because each renewal would leave one. Its only lifecycle rule is for occurrences.
+ * A bucket of Google Cloud Storage for leases, and for nothing else. It is private and in one region. Terraform refuses to delete
+ * it. It keeps no versions and no deleted objects, because each renewal would leave one. Its only lifecycle rule is for occurrences.
  */
 export class LeaseBucket extends Construct {
   readonly bucket: ProviderResource;
@@ -44,7 +39,7 @@ export class LeaseBucket extends Construct {
   /** @throws {Error} for an invalid name, or a location of several regions. */
   constructor(scope: Construct, id: string, props: LeaseBucketProps) {
     super(scope, id);
-    const { project, name, location, deleteOccurrencesAfterDays: days, removalPolicy = "retain" } = props;
+    const { project, name, location, deleteOccurrencesAfterDays: days } = props;
     checkBucket(name, location);
     this.#props = props;
     const matches = { age: days, matches_prefix: [`${PREFIX}ticks/`] };
@@ -58,12 +53,11 @@ export class LeaseBucket extends Construct {
         location,
         uniform_bucket_level_access: true,
         public_access_prevention: "enforced",
-        force_destroy: removalPolicy === "destroy",
         versioning: { enabled: false },
         soft_delete_policy: { retention_duration_seconds: 0 },
         ...(days === undefined ? {} : { lifecycle_rule: [{ action: { type: "Delete" }, condition: matches }] }),
       },
-      { lifecycle: retention(this, "the bucket", removalPolicy) },
+      RETAINED,
     );
   }
 

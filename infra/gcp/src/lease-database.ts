@@ -1,8 +1,7 @@
 import { Annotations, Token } from "cdktn";
 import { Construct } from "constructs";
-import { databaseMetric, type DatabaseMetric } from "./database-metric.ts";
 import { leaseRole, type Grantee, type RoleName } from "./lease-roles.ts";
-import { checkElections, granteeId, ProviderResource, retention, type RemovalPolicy } from "./terraform.ts";
+import { checkElections, granteeId, ProviderResource, RETAINED } from "../../terraform.ts";
 
 export interface LeaseDatabaseProps {
   /** The project's id. */
@@ -16,39 +15,16 @@ export interface LeaseDatabaseProps {
    */
   readonly databaseId?: string;
   /**
-   * Deletes expired documents. It is allowed only for occurrences of schedules:
-   * `{ collectionGroup: "ticks", field: "expiresAt" }`.
-   * @default - they are kept for ever
+   * Deletes the occurrences of schedules after their retention, and nothing else. The policy covers every collection `ticks` here.
+   * @default false: they are kept for ever
    */
-  readonly timeToLive?: TimeToLive;
-  /**
-   * Keeps a daily backup for this number of days, 1 to 98.
-   * @default - no backups; the last 7 days can still be read, minute by minute
-   */
-  readonly backupRetentionDays?: number;
-  /**
-   * The effect of `terraform destroy` on the database.
-   * @default "retain": Terraform and Firestore refuse to delete it
-   */
-  readonly removalPolicy?: RemovalPolicy;
+  readonly expireOccurrences?: boolean;
 }
-
-export interface TimeToLive {
-  readonly collectionGroup: "ticks";
-  readonly field: "expiresAt";
-}
-
-/**
- * The only allowed policy: occurrences are in the collections `ticks` below the elections' documents of a `FirestoreLeaseStore`.
- */
-const TIME_TO_LIVE: TimeToLive = { collectionGroup: "ticks", field: "expiresAt" };
-const DAY_SECONDS = 86_400;
-const MAX_BACKUP_DAYS = 98;
 
 /**
  * A Firestore database for leases, and for nothing else, because IAM can limit a member to a database but not to documents.
  *
- * It is in Native mode and protected from deletion. Its content at any minute of the last 7 days can be read. No role of this
+ * It is in Native mode. Firestore and Terraform refuse to delete it. Its content at any minute of the last 7 days can be read. No role of this
  * construct can delete. A restored database has old terms: see the README.
  */
 export class LeaseDatabase extends Construct {
@@ -58,15 +34,13 @@ export class LeaseDatabase extends Construct {
 
   readonly #candidates = new Map<string, string>();
 
-  /** @throws {Error} for an invalid name, a policy that would delete leases, or an invalid time for backups. */
+  /** @throws {Error} for an invalid name. */
   constructor(scope: Construct, id: string, props: LeaseDatabaseProps) {
     super(scope, id);
-    const { project, databaseId = "leases", timeToLive, backupRetentionDays, removalPolicy = "retain" } = props;
+    const { project, databaseId = "leases" } = props;
     checkDatabaseId(databaseId);
     this.project = project;
     this.databaseId = databaseId;
-
-    const retained = removalPolicy === "retain";
     this.database = new ProviderResource(
       this,
       "Database",
@@ -77,14 +51,22 @@ export class LeaseDatabase extends Construct {
         location_id: props.location,
         // Datastore mode has no listeners, so the store does not support it.
         type: "FIRESTORE_NATIVE",
-        delete_protection_state: retained ? "DELETE_PROTECTION_ENABLED" : "DELETE_PROTECTION_DISABLED",
+        delete_protection_state: "DELETE_PROTECTION_ENABLED",
         point_in_time_recovery_enablement: "POINT_IN_TIME_RECOVERY_ENABLED",
-        deletion_policy: retained ? "ABANDON" : "DELETE",
+        deletion_policy: "ABANDON",
       },
-      { lifecycle: retention(this, "the database", removalPolicy) },
+      RETAINED,
     );
-    if (timeToLive) this.#deleteOccurrences(timeToLive);
-    if (backupRetentionDays !== undefined) this.#backUp(backupRetentionDays);
+    if (props.expireOccurrences !== true) return;
+    new ProviderResource(this, "Occurrences", "google_firestore_field", {
+      project,
+      database: this.database.attribute("name"),
+      collection: "ticks",
+      field: "expiresAt",
+      ttl_config: {},
+      // Index nothing: rising times make an index a hot spot, and no query uses the field.
+      index_config: {},
+    });
   }
 
   /**
@@ -115,53 +97,6 @@ export class LeaseDatabase extends Construct {
    */
   grantAdministrator(grantee: Grantee): ProviderResource {
     return this.#bind("Administrator", grantee);
-  }
-
-  /** Documents written. A leader writes 720 an hour by default. */
-  metricWrites(): DatabaseMetric {
-    return databaseMetric(this, "document/write_ops_count");
-  }
-
-  /** Documents read, by candidates and observers. */
-  metricReads(): DatabaseMetric {
-    return databaseMetric(this, "document/read_ops_count");
-  }
-
-  /** Documents that the policy deleted: expired occurrences. */
-  metricExpirations(): DatabaseMetric {
-    return databaseMetric(this, "document/ttl_deletion_count");
-  }
-
-  #deleteOccurrences({ collectionGroup, field }: TimeToLive): void {
-    if (collectionGroup !== TIME_TO_LIVE.collectionGroup || field !== TIME_TO_LIVE.field) {
-      throw new Error(
-        `timeToLive is for the field ${JSON.stringify(field)} of the collection group ${JSON.stringify(collectionGroup)}. A lease that is ` +
-          "deleted begins again at term 1: terms repeat, and two leaders get the same one. Occurrences alone may expire: " +
-          `use { collectionGroup: "ticks", field: "expiresAt" }, or leave it out.`,
-      );
-    }
-    new ProviderResource(this, "Occurrences", "google_firestore_field", {
-      project: this.project,
-      database: this.database.attribute("name"),
-      collection: collectionGroup,
-      field,
-      ttl_config: {},
-      // Index nothing: rising times make an index a hot spot, and no query uses the field.
-      index_config: {},
-    });
-  }
-
-  #backUp(days: number): void {
-    if (Token.isUnresolved(days) || (Number.isInteger(days) && days >= 1 && days <= MAX_BACKUP_DAYS)) {
-      new ProviderResource(this, "Backup", "google_firestore_backup_schedule", {
-        project: this.project,
-        database: this.database.attribute("name"),
-        retention: `${days * DAY_SECONDS}s`,
-        daily_recurrence: {},
-      });
-      return;
-    }
-    throw new Error(`backupRetentionDays is ${days}; Firestore keeps a backup for 1 to ${MAX_BACKUP_DAYS} whole days.`);
   }
 
   #bind(role: RoleName, { member }: Grantee): ProviderResource {

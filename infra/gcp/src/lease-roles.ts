@@ -1,5 +1,5 @@
 import type { Construct } from "constructs";
-import { ProviderResource } from "./terraform.ts";
+import { ProviderResource } from "../../terraform.ts";
 
 /** The receiver of a grant: a service account of this package or of other bindings, or any member of an IAM policy. */
 export interface Grantee {

@@ -1,6 +1,6 @@
 import { Token } from "cdktn";
 import type { Construct } from "constructs";
-import { ProviderResource } from "./terraform.ts";
+import { ProviderResource } from "../../terraform.ts";
 
 /** A service account. */
 export interface ServiceAccount {
@@ -23,7 +23,9 @@ export interface OwnAccountProps {
  */
 export function ownAccount(scope: Construct, id: string, { project, accountId, displayName }: OwnAccountProps): ServiceAccount {
   const key = `${project}/${accountId}`;
-  const accounts = accountsOf(scope);
+  const { root } = scope.node;
+  const accounts = ACCOUNTS.get(root) ?? new Map<string, string>();
+  ACCOUNTS.set(root, accounts);
   const other = accounts.get(key);
   if (other !== undefined) {
     throw new Error(
@@ -42,12 +44,6 @@ export function ownAccount(scope: Construct, id: string, { project, accountId, d
 
 /** The accounts of each app, with the construct that has made each. */
 const ACCOUNTS = new WeakMap<object, Map<string, string>>();
-
-function accountsOf({ node: { root } }: Construct): Map<string, string> {
-  const known = ACCOUNTS.get(root) ?? new Map<string, string>();
-  ACCOUNTS.set(root, known);
-  return known;
-}
 
 /** @throws {Error} for an invalid id of a service account. `most` is the number of characters that are left of 30. */
 export function checkAccountId(accountId: string, most: number): void {

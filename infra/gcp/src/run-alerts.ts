@@ -1,6 +1,6 @@
 import { Construct } from "constructs";
 import { countAlert, LONGEST_WINDOW_SECONDS, type AlertProps } from "./alerts.ts";
-import { ProviderResource } from "./terraform.ts";
+import { ProviderResource } from "../../terraform.ts";
 
 /** A schedule of Cloud Scheduler, and the tries of its occurrences. */
 export interface ScheduledRuns {

@@ -1,11 +1,9 @@
 import { Token } from "cdktn";
 import type { CandidateProps } from "./candidate-props.ts";
-import { longestLeaseMs } from "./terraform.ts";
+import { longestLeaseMs } from "../../terraform.ts";
 
 /** The properties of a function on a schedule. */
 export interface ScheduledProps extends CandidateProps {
-  /** The elections, or the schedules' names, of its work. The program finds the first in `ELECTION`. */
-  readonly elections: readonly string[];
   /**
    * 1 to 49 lower-case letters, digits and hyphens. It is also the name of the schedule, by which `oncePerTick` identifies an
    * occurrence: use the same in every region.
@@ -17,8 +15,6 @@ export interface ScheduledProps extends CandidateProps {
    * @default - the name
    */
   readonly accountId?: string;
-  /** A region of Cloud Run and of Cloud Scheduler. */
-  readonly location: string;
   /** The schedule: five fields, as in `0 3 * * *`. The program finds it in `LEADER_SCHEDULE`. */
   readonly schedule: string;
   /** @default "Etc/UTC" */

@@ -1,12 +1,8 @@
 # Leases of Leasehold in a Firestore database, and the rights of its candidates. The tests compare this module with the construct
 # LeaseDatabase of @leasehold/infra-gcp. It was never applied.
-
 terraform {
   required_providers {
-    google = {
-      source  = "hashicorp/google"
-      version = "~> 7.20"
-    }
+    google = { source = "hashicorp/google", version = "~> 7.20" }
   }
 }
 
@@ -20,26 +16,17 @@ variable "location" {
 }
 
 variable "database_id" {
-  description = "4 to 44 lower-case letters, digits and hyphens, the first a letter"
-  type        = string
-  default     = "leases"
-
+  type    = string
+  default = "leases"
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{2,42}[a-z0-9]$", var.database_id))
     error_message = "A database of their own, with 4 to 44 lower-case letters, digits and hyphens, the first a letter."
   }
 }
 
-variable "expire_occurrences" {
-  description = "Deletes the occurrences of schedules after their retention, and nothing else"
-  type        = bool
-  default     = false
-}
-
 variable "candidates" {
   description = "The members that compete, such as serviceAccount:billing@my-project.iam.gserviceaccount.com"
   type        = set(string)
-  default     = []
 }
 
 resource "google_firestore_database" "leases" {
@@ -50,22 +37,7 @@ resource "google_firestore_database" "leases" {
   delete_protection_state           = "DELETE_PROTECTION_ENABLED"
   point_in_time_recovery_enablement = "POINT_IN_TIME_RECOVERY_ENABLED"
   deletion_policy                   = "ABANDON"
-
-  lifecycle {
-    prevent_destroy = true
-  }
-}
-
-resource "google_firestore_field" "occurrences" {
-  count      = var.expire_occurrences ? 1 : 0
-  project    = var.project
-  database   = google_firestore_database.leases.name
-  collection = "ticks"
-  field      = "expiresAt"
-  ttl_config {
-  }
-  index_config {
-  }
+  lifecycle { prevent_destroy = true }
 }
 
 resource "google_project_iam_custom_role" "candidate" {
@@ -88,15 +60,9 @@ resource "google_project_iam_member" "candidate" {
   project  = var.project
   role     = google_project_iam_custom_role.candidate.id
   member   = each.value
-
   condition {
     title       = "Leasehold: ${var.database_id} only"
     description = "Access to this one database of the project"
     expression  = "resource.name == \"projects/${var.project}/databases/${var.database_id}\""
   }
-}
-
-output "database_id" {
-  description = "LEASE_DATABASE of the candidates"
-  value       = google_firestore_database.leases.name
 }

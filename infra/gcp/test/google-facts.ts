@@ -42,14 +42,6 @@ export const google: ProviderFacts & { readonly bindings: string } = {
         index_config: { max: 1, block: {} },
       },
     },
-    google_firestore_backup_schedule: {
-      arguments: {
-        project: "string",
-        database: "string",
-        retention: "required string",
-        daily_recurrence: { max: 1, block: {} },
-      },
-    },
     google_project_iam_custom_role: {
       arguments: {
         project: "string",
@@ -204,7 +196,6 @@ export const googleWithBuckets: typeof google = {
         location: "required string",
         uniform_bucket_level_access: "bool",
         public_access_prevention: "string",
-        force_destroy: "bool",
         versioning: { max: 1, block: { enabled: "required bool" } },
         soft_delete_policy: { max: 1, block: { retention_duration_seconds: "number" } },
         lifecycle_rule: {

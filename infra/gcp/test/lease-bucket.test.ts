@@ -130,11 +130,12 @@ describe("the bucket", () => {
     expect(warningsOf(stack)).toEqual([]);
   });
 
-  test("can be destroyed if asked, and warns of it", () => {
+  test("deletes occurrences if asked, and never a lease", () => {
     const stack = emptyStack();
-    bucketIn(stack, { removalPolicy: "destroy" });
-    expect(synthesized(stack).of("google_storage_bucket")).toMatchObject([{ force_destroy: true }]);
-    expect(warningsOf(stack)).toEqual([expect.stringContaining("terms begin at 1 and repeat")]);
+    bucketIn(stack, { deleteOccurrencesAfterDays: 8 });
+    expect(synthesized(stack).of("google_storage_bucket")).toMatchObject([
+      { lifecycle_rule: [{ action: { type: "Delete" }, condition: { age: 8, matches_prefix: ["leasehold/ticks/"] } }] },
+    ]);
   });
 
   test.each(["EU", "eur4", "asia1"])("is not in the location %s, which has several regions", (location) => {
@@ -151,7 +152,7 @@ describe("the Terraform module of a bucket", async () => {
 
   test("makes the same resources as the construct, with the same settings", () => {
     const stack = emptyStack();
-    bucketIn(stack, { name: "my-leases", deleteOccurrencesAfterDays: 8 }).grantCandidate(MEMBER, "billing");
+    bucketIn(stack, { name: "my-leases" }).grantCandidate(MEMBER, "billing");
     const { resource } = JSON.parse(Testing.synth(stack)) as { resource: typeof module };
     const given = JSON.parse(
       JSON.stringify(module)
@@ -159,7 +160,6 @@ describe("the Terraform module of a bucket", async () => {
         .replaceAll("${var.project}", "my-project")
         .replaceAll("${var.location}", "europe-west1")
         .replaceAll("${var.name}", "my-leases")
-        .replaceAll('"${var.delete_occurrences_after_days}"', "8")
         .replaceAll("${each.value.member}", MEMBER.member)
         .replaceAll("${each.value.election}", "billing"),
     ) as typeof module;

@@ -13,7 +13,6 @@ test("the module makes the same resources as the construct, with the same settin
     project: "my-project",
     location: "eur3",
     databaseId: "my-leases",
-    timeToLive: { collectionGroup: "ticks", field: "expiresAt" },
   });
   leases.grantCandidate({ member: "${each.value}" }, "billing");
   const { resource } = JSON.parse(Testing.synth(stack)) as { resource: typeof module };

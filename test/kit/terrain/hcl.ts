@@ -6,7 +6,7 @@ interface Body {
 
 /**
  * Returns the resources of a module as Terraform's JSON syntax would have them. It reads the part of HCL that our modules use:
- * attributes on a line or with a list, and blocks. An expression that is no literal becomes a template.
+ * attributes on a line or with a list, and blocks, also on one line. An expression that is no literal becomes a template.
  * @throws {Error} for anything else.
  */
 export function resourcesOfHcl(text: string): NonNullable<SynthesizedStack["resource"]> {
@@ -25,6 +25,11 @@ function bodyOf(lines: string[]): Body {
     const [, name = "", value] = /^(\w+)\s*=\s*(.+)$/.exec(line) ?? [];
     if (value !== undefined) {
       body[name] = valueOf(value, lines);
+      continue;
+    }
+    const [, outer, inner = "", only = ""] = /^(\w+) \{ (\w+)\s*=\s*(.+) \}$/.exec(line) ?? [];
+    if (outer !== undefined) {
+      add(body, [outer], { [inner]: literal(only) });
       continue;
     }
     const [, type = "", labels = ""] = /^(\w+)((?: "\w+")*) \{$/.exec(line) ?? [];

@@ -1,5 +1,5 @@
-import { globSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, globSync } from "node:fs";
+import { basename, join, relative } from "node:path";
 import { run } from "./command.ts";
 import type { Report } from "./report.ts";
 
@@ -86,15 +86,22 @@ export async function checkTarball(
   });
 }
 
-/** Checks that `dist` matches the sources. `tsc -b` keeps the output of a deleted source, which would be published. */
-function checkBuild({ folder, files }: Tarball): void {
-  const sources = new Set(globSync("src/**/*.ts", { cwd: folder }).map((file) => file.slice("src/".length, -".ts".length)));
+/**
+ * Checks that `dist` matches the sources. `tsc -b` keeps the output of a deleted source, which would be published. In a package
+ * that shares a source with its neighbour, `dist` mirrors the folder of both.
+ */
+function checkBuild({ folder, files, manifest }: Tarball): void {
+  const isShared = exportTargets(manifest.exports).some((target) => target.startsWith(`./dist/${basename(folder)}/src/`));
+  const mirrored = join(folder, isShared ? ".." : "src");
+  const own = globSync("src/**/*.ts", { cwd: folder }).map((file) =>
+    relative(mirrored, join(folder, file)).slice(0, -".ts".length),
+  );
   const built = [...files].flatMap((file) => /^dist\/(.+)\.js$/.exec(file)?.[1] ?? []);
   if (built.length === 0) throw new Error("There is no dist in it; build first: npm run types");
-  const missing = [...sources]
+  const missing = [...new Set([...own, ...built])]
     .flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`])
     .filter((file) => !files.has(file));
-  const stale = built.filter((source) => !sources.has(source)).map((source) => `dist/${source}.js`);
+  const stale = built.filter((source) => !existsSync(join(mirrored, `${source}.ts`))).map((source) => `dist/${source}.js`);
   none("missing, or without a source; npm run clean && npm run types", [...missing, ...stale]);
 }
 

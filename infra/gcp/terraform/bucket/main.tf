@@ -1,12 +1,8 @@
 # Leases of Leasehold in a bucket of Google Cloud Storage, and the rights of its candidates. The tests compare this module with the
 # construct LeaseBucket of @leasehold/infra-gcp. It was never applied.
-
 terraform {
   required_providers {
-    google = {
-      source  = "hashicorp/google"
-      version = "~> 7.20"
-    }
+    google = { source = "hashicorp/google", version = "~> 7.20" }
   }
 }
 
@@ -24,16 +20,9 @@ variable "location" {
   type        = string
 }
 
-variable "delete_occurrences_after_days" {
-  description = "The days after which occurrences of schedules are deleted, at least their retentionMs"
-  type        = number
-}
-
 variable "candidates" {
-  description = "A member and one election of it, by any key. An election has letters, digits, hyphens and underscores"
+  description = "A member and one election of it, by any key"
   type        = map(object({ member = string, election = string }))
-  default     = {}
-
   validation {
     condition     = alltrue([for each in values(var.candidates) : can(regex("^[A-Za-z0-9_-]{1,255}$", each.election))])
     error_message = "An election has 1 to 255 letters, digits, hyphens and underscores. Use the construct for other names."
@@ -46,27 +35,9 @@ resource "google_storage_bucket" "leases" {
   location                    = var.location
   uniform_bucket_level_access = true
   public_access_prevention    = "enforced"
-  force_destroy               = false
-
-  versioning {
-    enabled = false
-  }
-  soft_delete_policy {
-    retention_duration_seconds = 0
-  }
-  lifecycle_rule {
-    action {
-      type = "Delete"
-    }
-    condition {
-      age            = var.delete_occurrences_after_days
-      matches_prefix = ["leasehold/ticks/"]
-    }
-  }
-
-  lifecycle {
-    prevent_destroy = true
-  }
+  versioning { enabled = false }
+  soft_delete_policy { retention_duration_seconds = 0 }
+  lifecycle { prevent_destroy = true }
 }
 
 # Google requires the right to delete of a program that replaces an object. The store deletes nothing.
@@ -89,7 +60,6 @@ resource "google_storage_bucket_iam_member" "candidate" {
   bucket   = google_storage_bucket.leases.name
   role     = google_project_iam_custom_role.candidate.id
   member   = each.value.member
-
   condition {
     title      = "Leasehold: one election of ${var.name}"
     expression = "resource.name == \"projects/_/buckets/${var.name}\" || resource.name == \"projects/_/buckets/${var.name}/objects/leasehold/${each.value.election}\" || resource.name.startsWith(\"projects/_/buckets/${var.name}/objects/leasehold/ticks/${each.value.election}/\") || resource.name == \"projects/_/buckets/${var.name}/objects/leasehold/.probe\""

@@ -1,4 +1,4 @@
-import { checkName } from "@leasehold/core/provider";
+import { checkName, SAFETY_MARGIN } from "@leasehold/core/provider";
 import {
   AnnotationMetadataEntryType,
   Annotations,
@@ -10,11 +10,10 @@ import {
   Tokenization,
   type App,
   type TerraformMetaArguments,
-  type TerraformResourceLifecycle,
 } from "cdktn";
 import type { Construct, IConstruct } from "constructs";
 
-// infra/gcp/src/terraform.ts is a symbolic link to this file.
+// The packages for Azure and Google Cloud share this file. The compiler builds it into the dist of each.
 
 /**
  * A resource of a Terraform provider, with arguments by the provider's own names. Terraform reads them unchanged. The tests check
@@ -64,21 +63,11 @@ export class ConfiguredProvider extends TerraformProvider {
   }
 }
 
-/** With `retain`, `terraform destroy` refuses to delete a store. With `destroy`, it deletes the store with its terms. */
-export type RemovalPolicy = "retain" | "destroy";
-
-/** Returns the lifecycle of a resource that holds leases. With `destroy` a warning says what the deletion costs. */
-export function retention(scope: IConstruct, what: string, policy: RemovalPolicy): TerraformResourceLifecycle {
-  if (policy === "retain") return { preventDestroy: true };
-  Annotations.of(scope).addWarning(
-    `removalPolicy is "destroy": once ${what} has been deleted and made again, terms begin at 1 and repeat, and whatever ` +
-      `is fenced by a term refuses its leaders or takes writes of old ones. Use it for tests only.`,
-  );
-  return { preventDestroy: false };
-}
+/** `terraform destroy` refuses to delete a resource that holds leases, because terms would begin at 1 and repeat. */
+export const RETAINED: TerraformMetaArguments = { lifecycle: { preventDestroy: true } };
 
 /**
- * Checks the elections that a grant names. Leaves names that are not known at synthesis to the candidates.
+ * Checks the elections that a grant names.
  * @throws {Error} without an election, or for an invalid one.
  */
 export function checkElections(grant: string, elections: readonly string[]): void {
@@ -87,7 +76,7 @@ export function checkElections(grant: string, elections: readonly string[]): voi
       `${grant} names no election, and so would grant nothing, or everything. Name the elections: ${grant}(grantee, "nightly-billing").`,
     );
   }
-  for (const election of elections) if (!Token.isUnresolved(election)) checkName("election", election);
+  for (const election of elections) checkName("election", election);
 }
 
 /**
@@ -99,11 +88,14 @@ export function checkCandidates(scope: IConstruct, candidates: number): void {
   if (!Number.isInteger(candidates) || candidates < 1) {
     throw new Error(`candidates is ${candidates}; it must be a whole number from 1. With 2 one leads and one stands by.`);
   }
-  if (candidates === 1) {
-    Annotations.of(scope).addWarning(
-      "There is 1 candidate, and so nobody to take over while it restarts. Set candidates to 2 or more.",
-    );
-  }
+  if (candidates > 1) return;
+  Annotations.of(scope).addWarning("There is 1 candidate, and so nobody to take over while it restarts. Set candidates to 2.");
+}
+
+/** @throws {Error} if a single start would alert. */
+export function checkTransitions(maxTransitions: number): void {
+  if (maxTransitions >= 1) return;
+  throw new Error(`maxTransitions is ${maxTransitions}; a single start is no flapping, so it must be at least 1.`);
 }
 
 /**
@@ -117,34 +109,27 @@ export function granteeId(scope: IConstruct, role: string, grantee: string): str
 }
 
 /**
- * Returns the variables of a construct and those of its user.
+ * Returns the variables of a construct and those of its user, in the format of the providers' blocks.
  * @throws {Error} for a name that is in both, because the program would not find the construct's value.
  */
-export function withOwnVariables(
+export function environmentBlocks(
   variables: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>> = {},
-): Record<string, string> {
+): { readonly name: string; readonly value: string }[] {
   const taken = Object.keys(own).find((name) => name in variables);
-  if (taken === undefined) return { ...variables, ...own };
-  throw new Error(`environment sets ${taken}, which is made of the construct's other props. Leave it out, or set those.`);
+  if (taken !== undefined) {
+    throw new Error(`environment sets ${taken}, which is made of the construct's other props. Leave it out, or set those.`);
+  }
+  return Object.entries({ ...variables, ...own }).map(([name, value]) => ({ name, value }));
 }
 
 /** Returns the default lease of `onlyAsLeader` for an invocation of this timeout: `timeBudget` of @leasehold/functions. */
 export function longestLeaseMs(timeoutMs: number): number {
-  return (timeoutMs + LATE_END_MS) / VALID_SHARE;
+  return (timeoutMs + LATE_END_MS) / (1 - SAFETY_MARGIN);
 }
 
-/** The time that `onlyAsLeader` adds to an invocation's time, and the part of a lease that its holder uses. */
+/** The time that `onlyAsLeader` adds to an invocation's time. */
 const LATE_END_MS = 1_000;
-const VALID_SHARE = 0.9;
-
-/** Returns a container's environment in the format of the providers' blocks. */
-export function environmentBlocks(
-  environment: Readonly<Record<string, string>>,
-): { readonly name: string; readonly value: string }[] {
-  return Object.entries(environment).map(([name, value]) => ({ name, value }));
-}
-
 const WARNING: string = AnnotationMetadataEntryType.WARN;
 
 /** Writes an app's stacks, and its warnings to standard error. Only the command line of CDK Terrain would show them otherwise. */

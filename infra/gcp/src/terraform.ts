@@ -1,1 +1,0 @@
-../../azure/src/terraform.ts
