@@ -1,10 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { Vpc } from "aws-cdk-lib/aws-ec2";
+import { Repository } from "aws-cdk-lib/aws-ecr";
+import { ContainerImage } from "aws-cdk-lib/aws-ecs";
 import { ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 import { App, CfnOutput, Duration, Stack, Validations } from "aws-cdk-lib/core";
 import {
-  CandidateImage,
   CandidateService,
   ElectionAlarms,
   LeaderScheduledFunction,
@@ -43,10 +44,10 @@ new CandidateService(candidates, "Candidates", {
   table,
   vpc,
   election: CANDIDATES_ELECTION,
-  // Bundle the sources of this repository. If our packages are installed, leave the conditions out, here and below.
-  image: new CandidateImage(path("../programs/candidate.ts"), { conditions: ["@leasehold/source"] }),
+  // The image of programs/Dockerfile, in a repository of yours.
+  image: ContainerImage.fromEcrRepository(Repository.fromRepositoryName(candidates, "Images", "leasehold"), "1"),
 });
-new ElectionAlarms(candidates, "Alarms", { election: CANDIDATES_ELECTION, table });
+new ElectionAlarms(candidates, "Alarms", { election: CANDIDATES_ELECTION });
 
 const schedule = new Stack(app, "LeaseholdSchedule", { env, description: "Leasehold: a function that does each hour once." });
 const scheduled = new LeaderScheduledFunction(schedule, "HourlyReport", {
@@ -54,6 +55,7 @@ const scheduled = new LeaderScheduledFunction(schedule, "HourlyReport", {
   election: FUNCTION_ELECTION,
   schedule: ScheduleExpression.cron({ minute: "0" }),
   entry: path("../programs/hourly-report.ts"),
+  // Bundle the sources of this repository. If our packages are installed, leave the condition out.
   bundling: { esbuildArgs: { "--conditions": "@leasehold/source,module" } },
 });
 new ScheduledFunctionAlarms(schedule, "Alarms", { scheduled, notRunFor: Duration.hours(3) });

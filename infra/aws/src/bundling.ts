@@ -1,7 +1,5 @@
 import { OutputFormat, type BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 
-/** The version of Node that bundles are made for. */
-export const BUNDLE_TARGET = "node24";
 /** CommonJS packages call `require`, which an ES module does not have. */
 export const REQUIRE_BANNER =
   "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);";
@@ -11,7 +9,7 @@ export function functionBundling(own: BundlingOptions = {}): BundlingOptions {
   const format = own.format ?? OutputFormat.ESM;
   const banners = [format === OutputFormat.ESM ? REQUIRE_BANNER : "", own.banner ?? ""].filter((banner) => banner !== "");
   return {
-    target: BUNDLE_TARGET,
+    target: "node24",
     sourceMap: true,
     sourcesContent: false,
     ...own,

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
-import { SubnetType, type IVpc, type SubnetSelection } from "aws-cdk-lib/aws-ec2";
+import type { IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import { AnyPrincipal, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Aws } from "aws-cdk-lib/core";
 import { ADMINISTRATOR_ACTIONS, OPERATOR_ACTIONS, TABLE_ACTIONS } from "./election-statements.ts";
@@ -30,18 +30,12 @@ export function imageEndpointStatement(): PolicyStatement {
 }
 
 /**
- * Returns the subnets that candidates run in: those with a way out, else isolated ones. In isolated subnets every service that
- * the leader calls needs an endpoint of its own.
+ * Returns the subnets that candidates run in. By default CDK chooses those with a way out, else isolated ones.
  * @throws {ConfigurationError} for public subnets.
  */
-export function subnetsOf(vpc: IVpc, chosen: SubnetSelection | undefined): SubnetSelection {
-  if (chosen) {
-    if (!vpc.selectSubnets(chosen).hasPublic) return chosen;
-    throw new ConfigurationError(
-      "vpcSubnets has public subnets; candidates only send requests, and need no address that others can reach. Choose private or isolated ones.",
-    );
-  }
-  if (vpc.privateSubnets.length > 0) return { subnetType: SubnetType.PRIVATE_WITH_EGRESS };
-  if (vpc.isolatedSubnets.length > 0) return { subnetType: SubnetType.PRIVATE_ISOLATED };
-  throw new ConfigurationError("The vpc has public subnets alone; candidates belong in private or isolated ones. Give it some.");
+export function subnetsOf(vpc: IVpc, chosen: SubnetSelection = {}): SubnetSelection {
+  if (!vpc.selectSubnets(chosen).hasPublic) return chosen;
+  throw new ConfigurationError(
+    "These subnets of the vpc are public. Candidates only send requests, and need no address that others can reach: give the vpc private or isolated subnets, or choose such ones in vpcSubnets.",
+  );
 }

@@ -1,5 +1,4 @@
 import { ConfigurationError } from "@leasehold/core";
-import { checkName } from "@leasehold/core/provider";
 import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
 import type { Connections, IConnectable, IVpc, SubnetSelection } from "aws-cdk-lib/aws-ec2";
 import {
@@ -18,7 +17,6 @@ import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Annotations, Duration, Token, Validations, type CfnResource } from "aws-cdk-lib/core";
 import { Construct } from "constructs";
 import { deploymentAlarm, HEALTH_CHECK, HEALTH_PORT } from "./candidate-health.ts";
-import { CandidateImage } from "./candidate-image.ts";
 import { subnetsOf } from "./candidate-network.ts";
 import { checkElectionDimension } from "./election-metrics.ts";
 import type { ILeaseTable } from "./lease-table-base.ts";
@@ -30,7 +28,7 @@ export interface CandidateServiceProps {
   readonly table: ILeaseTable;
   /** The election that every task competes in, in the environment variable `ELECTION`. */
   readonly election: string;
-  /** The image that runs: a {@link CandidateImage}, or one of yours. */
+  /** The image of the program, which uses the environment variables named here. */
   readonly image: ContainerImage;
   /**
    * The number of candidates: one leads, the others wait. With one there is a warning at synthesis.
@@ -39,16 +37,10 @@ export interface CandidateServiceProps {
   readonly candidates?: number;
   /**
    * The longest time for the task of a stopping leader: `drainTimeoutMs` of its Elector, in the environment variable
-   * `DRAIN_TIMEOUT_MS`.
+   * `DRAIN_TIMEOUT_MS`. ECS kills a task 15 s after it.
    * @default Duration.seconds(15)
    */
   readonly drainTimeout?: Duration;
-  /**
-   * The time that ECS waits between SIGTERM and SIGKILL. It has to be longer than the drain, because otherwise a leader cannot
-   * release its lease. Fargate takes at most 2 minutes.
-   * @default - the drain and 15 seconds
-   */
-  readonly stopTimeout?: Duration;
   /**
    * The network. It needs private subnets with a way to DynamoDB, to the image's registry and to CloudWatch Logs, and to whatever
    * the leader calls.
@@ -88,7 +80,7 @@ export interface CandidateServiceProps {
   readonly memoryLimitMiB?: number;
   /**
    * The processors that the image is built for.
-   * @default - those of a CandidateImage, else CpuArchitecture.X86_64
+   * @default CpuArchitecture.X86_64
    */
   readonly cpuArchitecture?: CpuArchitecture;
   /**
@@ -117,15 +109,9 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
   /** @throws {ConfigurationError} for settings that cannot work, or that leave a leader no time to release its lease. */
   constructor(scope: Construct, id: string, props: CandidateServiceProps) {
     super(scope, id);
-    const {
-      table,
-      election,
-      candidates = 2,
-      drainTimeout = Duration.seconds(15),
-      cpuArchitecture = props.image instanceof CandidateImage ? props.image.cpuArchitecture : CpuArchitecture.X86_64,
-    } = props;
-    const stopTimeout = props.stopTimeout ?? Duration.seconds(drainTimeout.toSeconds() + STOP_MARGIN_S);
-    checkService(props, drainTimeout, stopTimeout);
+    const { table, election, candidates = 2, drainTimeout = Duration.seconds(15) } = props;
+    const stopS = drainTimeout.toSeconds() + RELEASE_S;
+    checkService(props, stopS);
     this.vpc = props.vpc;
     const vpcSubnets = subnetsOf(this.vpc, props.vpcSubnets);
     this.cluster = new Cluster(this, "Cluster", { vpc: this.vpc });
@@ -133,7 +119,10 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
     this.taskDefinition = new FargateTaskDefinition(this, "Task", {
       cpu: props.cpu ?? 256,
       memoryLimitMiB: props.memoryLimitMiB ?? 512,
-      runtimePlatform: { cpuArchitecture, operatingSystemFamily: OperatingSystemFamily.LINUX },
+      runtimePlatform: {
+        cpuArchitecture: props.cpuArchitecture ?? CpuArchitecture.X86_64,
+        operatingSystemFamily: OperatingSystemFamily.LINUX,
+      },
     });
     this.taskDefinition.addContainer("Candidate", {
       image: props.image,
@@ -148,7 +137,7 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
       // The metrics are lines of the log.
       logging: LogDrivers.awsLogs({ streamPrefix: "candidate", logGroup: this.logGroup }),
       readonlyRootFilesystem: true,
-      stopTimeout,
+      stopTimeout: Duration.seconds(stopS),
     });
     this.deploymentAlarm = deploymentAlarm(this, election);
     this.service = new FargateService(this, "Service", {
@@ -190,32 +179,21 @@ export class CandidateService extends Construct implements IGrantable, IConnecta
   }
 }
 
-/** The time that a release and the end of a process take besides the drain. */
-const RELEASE_S = 5;
-const STOP_MARGIN_S = 15;
+/** The time after the drain, in which the lease is released and the process ends. */
+const RELEASE_S = 15;
 /** https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#container_definition_timeout */
 const LONGEST_STOP_S = 120;
 
-function checkService(props: CandidateServiceProps, drainTimeout: Duration, stopTimeout: Duration): void {
-  const { election, candidates = 2, environment = {} } = props;
-  if (!Token.isUnresolved(election)) {
-    checkName("election", election);
-    checkElectionDimension(election);
-  }
+function checkService({ election, candidates = 2, environment = {} }: CandidateServiceProps, stopS: number): void {
+  checkElectionDimension(election);
   if (!Token.isUnresolved(candidates) && !(Number.isInteger(candidates) && candidates >= 1)) {
     throw new ConfigurationError(
       `candidates is ${candidates}; it must be a whole number from 1, and 2 for somebody to take over.`,
     );
   }
-  const [drainS, stopS] = [drainTimeout.toSeconds({ integral: false }), stopTimeout.toSeconds({ integral: false })];
   if (stopS > LONGEST_STOP_S) {
     throw new ConfigurationError(
-      `stopTimeout is ${stopS} s, and Fargate takes at most ${LONGEST_STOP_S}: lower drainTimeout (${drainS} s) to ${LONGEST_STOP_S - STOP_MARGIN_S} or less, or set stopTimeout.`,
-    );
-  }
-  if (stopS < drainS + RELEASE_S) {
-    throw new ConfigurationError(
-      `stopTimeout is ${stopS} s and drainTimeout ${drainS} s: ECS would kill a leader before it has drained and released its lease, and nobody would lead until that expires. Make stopTimeout ${drainS + RELEASE_S} s or more.`,
+      `drainTimeout is ${stopS - RELEASE_S} s, and Fargate kills a task ${LONGEST_STOP_S} s after SIGTERM, in which a leader also has to release its lease: make it ${LONGEST_STOP_S - RELEASE_S} s or less.`,
     );
   }
   checkEnvironment(environment, "DRAIN_TIMEOUT_MS", "HEALTH_PORT");

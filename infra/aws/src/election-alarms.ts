@@ -1,5 +1,4 @@
 import { ConfigurationError } from "@leasehold/core";
-import { checkName } from "@leasehold/core/provider";
 import { METRIC_NAMES } from "@leasehold/core/diagnostics";
 import {
   Alarm,
@@ -17,7 +16,6 @@ import {
 import { Duration, Token } from "aws-cdk-lib/core";
 import { Construct } from "constructs";
 import { checkElectionDimension, electionMetric, hasLeaderMetric } from "./election-metrics.ts";
-import type { ILeaseTable } from "./lease-table-base.ts";
 
 /** The settings of {@link ElectionAlarms}. */
 export interface ElectionAlarmsProps {
@@ -29,15 +27,10 @@ export interface ElectionAlarmsProps {
    */
   readonly noLeaderAfter?: Duration;
   /**
-   * The number of terms that may begin within `flappingWithin`.
+   * The number of terms that may begin within 10 minutes.
    * @default 5
    */
   readonly maxTransitions?: number;
-  /**
-   * The time in which terms are counted, in whole minutes.
-   * @default Duration.minutes(10)
-   */
-  readonly flappingWithin?: Duration;
   /**
    * The part of `renewDeadlineMs` that the time between two renewals may take. With the default durations the part is a half in
    * normal operation. At 1 the leadership is lost.
@@ -49,11 +42,6 @@ export interface ElectionAlarmsProps {
    * @default - none: the alarms only show their state
    */
   readonly actions?: IAlarmAction[];
-  /**
-   * The table. If it is set, the dashboard also shows its consumption and throttling.
-   * @default - not shown
-   */
-  readonly table?: ILeaseTable;
   /**
    * The dashboard to which the widgets are added.
    * @default - a new one
@@ -80,12 +68,8 @@ export class ElectionAlarms extends Construct {
   constructor(scope: Construct, id: string, props: ElectionAlarmsProps) {
     super(scope, id);
     const { election, maxTransitions = 5, maxRenewalGapRatio = 0.8 } = props;
-    if (!Token.isUnresolved(election)) {
-      checkName("election", election);
-      checkElectionDimension(election);
-    }
-    const noLeaderMinutes = minutes("noLeaderAfter", props.noLeaderAfter ?? Duration.minutes(3));
-    const flappingMinutes = minutes("flappingWithin", props.flappingWithin ?? Duration.minutes(10));
+    checkElectionDimension(election);
+    const noLeaderMinutes = minutes(props.noLeaderAfter ?? Duration.minutes(3));
     checkThresholds(maxTransitions, maxRenewalGapRatio);
     this.#election = election;
     this.noLeader = new Alarm(this, "NoLeader", {
@@ -98,8 +82,8 @@ export class ElectionAlarms extends Construct {
       treatMissingData: TreatMissingData.BREACHING,
     });
     this.flapping = new Alarm(this, "Flapping", {
-      alarmDescription: `The leadership of the election '${election}' has begun more than ${maxTransitions} times within ${flappingMinutes} minutes.`,
-      metric: this.metricTransitions({ period: Duration.minutes(flappingMinutes) }),
+      alarmDescription: `The leadership of the election '${election}' has begun more than ${maxTransitions} times within ${FLAPPING_MINUTES} minutes.`,
+      metric: this.metricTransitions({ period: Duration.minutes(FLAPPING_MINUTES) }),
       comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
       threshold: maxTransitions,
       evaluationPeriods: 1,
@@ -120,7 +104,7 @@ export class ElectionAlarms extends Construct {
       alarm.addOkAction(...(props.actions ?? []));
     }
     this.dashboard = props.dashboard ?? new Dashboard(this, "Dashboard");
-    this.dashboard.addWidgets(...this.#widgets(maxRenewalGapRatio, props.table));
+    this.dashboard.addWidgets(...this.#widgets(maxRenewalGapRatio));
   }
 
   /** All alarms. */
@@ -143,9 +127,9 @@ export class ElectionAlarms extends Construct {
     return electionMetric(this.#election, METRIC_NAMES.renewalGapRatio, { statistic: Stats.MAXIMUM, ...options });
   }
 
-  #widgets(maxRenewalGapRatio: number, table: ILeaseTable | undefined): IWidget[] {
+  #widgets(maxRenewalGapRatio: number): IWidget[] {
     const title = (what: string): string => `${this.#election}: ${what}`;
-    const widgets: IWidget[] = [
+    return [
       new AlarmStatusWidget({ title: title("alarms"), alarms: [...this.alarms], width: 6, height: 6 }),
       new GraphWidget({
         title: title("somebody leads"),
@@ -162,20 +146,16 @@ export class ElectionAlarms extends Construct {
         width: 6,
       }),
     ];
-    if (!table) return widgets;
-    const left = [table.metricConsumedWriteCapacityUnits()];
-    return [
-      ...widgets,
-      new GraphWidget({ title: "Table of leases: writes", left, right: [table.metricWriteThrottleEvents()], width: 24 }),
-    ];
   }
 }
 
-function minutes(name: string, duration: Duration): number {
+const FLAPPING_MINUTES = 10;
+
+function minutes(duration: Duration): number {
   const seconds = duration.toSeconds();
   if (seconds >= 60 && seconds % 60 === 0) return seconds / 60;
   throw new ConfigurationError(
-    `${name} is ${seconds} s; metrics come once a minute, so it must be a whole number of minutes, from 1.`,
+    `noLeaderAfter is ${seconds} s; metrics come once a minute, so it must be a whole number of minutes, from 1.`,
   );
 }
 

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
+import { checkName } from "@leasehold/core/provider";
 import { ELECTION_DIMENSION, isDimensionValue, METRIC_NAMES, METRICS_NAMESPACE } from "@leasehold/core/diagnostics";
 import { Metric, Stats, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
 import { Duration } from "aws-cdk-lib/core";
@@ -17,8 +18,9 @@ export function electionMetric(election: string, metricName: string, options: Me
   return new Metric({ namespace: METRICS_NAMESPACE, metricName, dimensionsMap, period: Duration.minutes(1), ...options });
 }
 
-/** @throws {ConfigurationError} unless CloudWatch accepts this election's name as the value of a dimension. */
+/** @throws {ConfigurationError} for an invalid name of an election, or one that CloudWatch refuses as the value of a dimension. */
 export function checkElectionDimension(election: string): void {
+  checkName("election", election);
   if (isDimensionValue(election)) return;
   throw new ConfigurationError(
     `CloudWatch takes printable ASCII characters alone as the value of a dimension, and the election is called ${JSON.stringify(election)}. Give it another name, or do without these metrics.`,

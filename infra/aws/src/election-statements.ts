@@ -1,7 +1,6 @@
 import { ConfigurationError } from "@leasehold/core";
 import { checkName } from "@leasehold/core/provider";
 import { Token } from "aws-cdk-lib/core";
-import { Effect, PolicyStatement } from "aws-cdk-lib/aws-iam";
 
 /**
  * The actions of a candidate on the items of its elections. A leader's fence is a ConditionCheckItem. A candidate never deletes
@@ -33,30 +32,23 @@ export const KEY_WRITE_ACTIONS: readonly string[] = [
 ];
 
 /**
- * Allows `actions` on the items of these elections, and on nothing else of the tables. An election's lease and its occurrences
- * have the same partition key, the election's name, so one statement covers both.
+ * Returns the conditions that limit actions to the items of these elections. An election's lease and its occurrences have the same
+ * partition key, the election's name, so one statement covers both.
  *
  * @param grant the name of the grant in an error.
  * @throws {ConfigurationError} as `checkElections` does.
  */
-export function electionStatement(
+export function electionConditions(
   grant: string,
-  actions: readonly string[],
-  tableArns: readonly string[],
   elections: readonly string[],
-): PolicyStatement {
+): Record<string, Readonly<Record<string, string | string[]>>> {
   checkElections(grant, elections);
-  return new PolicyStatement({
-    effect: Effect.ALLOW,
-    actions: [...actions],
-    resources: [...tableArns],
-    conditions: {
-      // Use StringEquals, not StringLike, because an asterisk in an election's name is an asterisk.
-      "ForAllValues:StringEquals": { "dynamodb:LeadingKeys": elections.map((election) => literal(election)) },
-      // ForAllValues is true for a request without keys (a Scan), so refuse such a request separately.
-      Null: { "dynamodb:LeadingKeys": "false" },
-    },
-  });
+  return {
+    // Use StringEquals, not StringLike, because an asterisk in an election's name is an asterisk.
+    "ForAllValues:StringEquals": { "dynamodb:LeadingKeys": elections.map((election) => literal(election)) },
+    // ForAllValues is true for a request without keys (a Scan), so refuse such a request separately.
+    Null: { "dynamodb:LeadingKeys": "false" },
+  };
 }
 
 /** @throws {ConfigurationError} without an election, because the grant would be for all of them, and for an invalid name. */
@@ -66,12 +58,7 @@ export function checkElections(grant: string, elections: readonly string[]): voi
       `${grant} needs the name of one election at least: without one, the grant would be for every election here. Name those that the grantee takes part in: ${grant}(grantee, "nightly-billing").`,
     );
   }
-  for (const election of elections) if (!Token.isUnresolved(election)) checkName("election", election);
-}
-
-/** Allows actions that refer to no item, or to all. */
-export function tableStatement(tableArns: readonly string[], actions: readonly string[] = TABLE_ACTIONS): PolicyStatement {
-  return new PolicyStatement({ effect: Effect.ALLOW, actions: [...actions], resources: [...tableArns] });
+  for (const election of elections) checkName("election", election);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Grant, IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Arn, ArnFormat, Aws, Stack, Token, type ArnComponents } from "aws-cdk-lib/core";
 import type { Construct } from "constructs";
-import { grantKeysByArn, LeaseTableBase } from "./lease-table-base.ts";
+import { LeaseTableBase } from "./lease-table-base.ts";
 
 /** The attributes of a table that was made elsewhere. */
 export interface LeaseTableAttributes {
@@ -15,15 +15,10 @@ export interface LeaseTableAttributes {
    */
   readonly encryptionKey?: IKey;
   /**
-   * The further regions of a table with multi-region strong consistency. Grants cover them too.
+   * The further regions of a table with multi-region strong consistency. Grants cover them too, but no keys of yours there.
    * @default - none
    */
   readonly replicaRegions?: string[];
-  /**
-   * Your own keys that encrypt the table there, by region.
-   * @default - keys of AWS's
-   */
-  readonly replicaKeyArns?: Record<string, string>;
 }
 
 /** A table by its ARN. Its settings are not checked. */
@@ -33,14 +28,14 @@ export class ImportedLeaseTable extends LeaseTableBase {
   readonly region: string;
   readonly regions: readonly string[];
   protected readonly tableArns: readonly string[];
-  readonly #attributes: LeaseTableAttributes;
+  readonly #encryptionKey: IKey | undefined;
 
   /** @throws {ConfigurationError} for an ARN that is not a table's, or that means another table in each region. */
   constructor(scope: Construct, id: string, attributes: LeaseTableAttributes) {
     super(scope, id);
     const { tableArn, replicaRegions = [] } = attributes;
     const parts = partsOf(scope, tableArn);
-    this.#attributes = attributes;
+    this.#encryptionKey = attributes.encryptionKey;
     this.tableArn = tableArn;
     this.tableName = parts.resourceName ?? "";
     this.region = parts.region ?? "";
@@ -49,9 +44,7 @@ export class ImportedLeaseTable extends LeaseTableBase {
   }
 
   protected override grantKeys(grantee: IGrantable, actions: readonly string[]): Grant[] {
-    const { encryptionKey, replicaKeyArns = {} } = this.#attributes;
-    const own = encryptionKey ? [encryptionKey.grant(grantee, ...actions)] : [];
-    return [...own, ...grantKeysByArn(grantee, actions, Object.values(replicaKeyArns))];
+    return this.#encryptionKey ? [this.#encryptionKey.grant(grantee, ...actions)] : [];
   }
 }
 

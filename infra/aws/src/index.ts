@@ -1,4 +1,3 @@
-export { CandidateImage, type CandidateImageProps } from "./candidate-image.ts";
 export { imageEndpointStatement, leaseEndpointStatement } from "./candidate-network.ts";
 export { CandidateService, type CandidateServiceProps } from "./candidate-service.ts";
 export { ElectionAlarms, type ElectionAlarmsProps } from "./election-alarms.ts";

@@ -20,9 +20,8 @@ import { Duration, Stack, Token, Validations, type CfnElement, type CfnResource 
 import { Construct } from "constructs";
 import { functionBundling } from "./bundling.ts";
 import type { ILeaseTable } from "./lease-table-base.ts";
-import { warnOfRate } from "./rate-warning.ts";
+import { checkScheduleName, warnOfRate } from "./other-schedules.ts";
 import { retryWindow, type RetryWindow } from "./retry-window.ts";
-import { checkScheduleName } from "./schedule-names.ts";
 import { checkEnvironment, tableEnvironment } from "./table-environment.ts";
 
 /** The settings of a {@link LeaderScheduledFunction}. */
@@ -63,20 +62,10 @@ export interface LeaderScheduledFunctionProps {
    */
   readonly retryAttempts?: number;
   /**
-   * The longest delay of an invocation. A later one goes to the dead-letter queue. It must last until the last attempt.
-   * @default Duration.hours(1)
-   */
-  readonly maxEventAge?: Duration;
-  /**
    * Further environment variables, besides `LEASE_TABLE`, `LEASE_TABLE_REGION`, `ELECTION` and `LEASE_WAIT_MS`.
    * @default - none
    */
   readonly environment?: Record<string, string>;
-  /**
-   * The function's memory, in MB.
-   * @default 256
-   */
-  readonly memorySize?: number;
   /**
    * The time for which its log is kept.
    * @default RetentionDays.ONE_MONTH
@@ -88,15 +77,15 @@ export interface LeaderScheduledFunctionProps {
    */
   readonly bundling?: BundlingOptions;
   /**
-   * Further settings of the function, such as `vpc` and `layers`.
-   * @default - none
+   * Further settings of the function, such as `vpc`, `layers` and `memorySize`.
+   * @default - a memory of 256 MB
    */
   readonly functionProps?: Omit<NodejsFunctionProps, OwnFunctionProp>;
 }
 
 /** The settings of the function that this construct makes of its other props. */
 type OwnFunctionProp =
-  | ("entry" | "handler" | "runtime" | "architecture" | "timeout" | "memorySize" | "environment" | "role" | "logGroup")
+  | ("entry" | "handler" | "runtime" | "architecture" | "timeout" | "environment" | "role" | "logGroup")
   | ("retryAttempts" | "maxEventAge" | "onFailure" | "bundling");
 
 /**
@@ -125,9 +114,10 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
   /** @throws {ConfigurationError} for settings that cannot work. */
   constructor(scope: Construct, id: string, props: LeaderScheduledFunctionProps) {
     super(scope, id);
-    const { table, election, timeout = Duration.minutes(1), retryAttempts = 2, maxEventAge = Duration.hours(1) } = props;
+    const { table, election, timeout = Duration.minutes(1), retryAttempts = 2 } = props;
+    this.election = election;
     this.scheduleName = props.scheduleName ?? election;
-    const window = checkSchedule(props, timeout, retryAttempts, maxEventAge);
+    const window = checkSchedule(props, timeout, retryAttempts);
     checkScheduleName(this);
     const environment = tableEnvironment(this, table, election);
     this.deadLetterQueue = new Queue(this, "DeadLetters", {
@@ -144,13 +134,13 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
     this.logGroup.grantWrite(this.role);
     if (props.functionProps?.vpc) this.#mayJoinNetwork();
     this.function = new NodejsFunction(this, "Function", {
+      memorySize: 256,
       ...props.functionProps,
       entry: props.entry,
       handler: props.handler ?? "handler",
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       timeout,
-      memorySize: props.memorySize ?? 256,
       environment: {
         ...props.environment,
         ...environment,
@@ -161,7 +151,7 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
       role: this.role,
       logGroup: this.logGroup,
       retryAttempts,
-      maxEventAge,
+      maxEventAge: MAX_EVENT_AGE,
       onFailure: new SqsDestination(this.deadLetterQueue),
       bundling: functionBundling(props.bundling),
     });
@@ -172,7 +162,7 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
     let invoker: IRole | undefined;
     const invocation = new LambdaInvoke(this.function, {
       deadLetterQueue: this.deadLetterQueue,
-      maxEventAge,
+      maxEventAge: MAX_EVENT_AGE,
       retryAttempts: 10,
       input: scheduledEvent(),
     });
@@ -190,7 +180,6 @@ export class LeaderScheduledFunction extends Construct implements IGrantable {
       description: `Invokes the function that proceeds as the leader of '${election}'.`,
       target,
     });
-    this.election = election;
     warnOfRate(this, props.schedule, table);
     Validations.of(this.deadLetterQueue).acknowledge({ id: "AwsSolutions-SQS3", reason: "It is the dead-letter queue." });
     const functionId = Stack.of(this).getLogicalId(this.function.node.defaultChild as CfnElement);
@@ -255,15 +244,12 @@ function scheduledEvent(): ScheduleTargetInput {
 /** The valid names of a schedule. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */
 const SCHEDULE_NAME = /^[\w.-]{1,64}$/;
 const LONGEST_TIMEOUT_S = 900;
+/** The longest delay of an invocation. A later one goes to the dead-letter queue. Even the last attempt of 15 minutes comes sooner. */
+const MAX_EVENT_AGE = Duration.hours(1);
 
-function checkSchedule(
-  props: LeaderScheduledFunctionProps,
-  timeout: Duration,
-  retryAttempts: number,
-  maxEventAge: Duration,
-): RetryWindow {
+function checkSchedule(props: LeaderScheduledFunctionProps, timeout: Duration, retryAttempts: number): RetryWindow {
   const { election, environment = {}, scheduleName: name = election } = props;
-  if (!Token.isUnresolved(election)) checkName("election", election);
+  checkName("election", election);
   if (!Token.isUnresolved(name) && !SCHEDULE_NAME.test(name)) {
     throw new ConfigurationError(
       `A schedule cannot be called ${JSON.stringify(name)}: 1 to 64 letters, digits, dots, hyphens and underscores. Set scheduleName, the same in every region.`,
@@ -278,14 +264,6 @@ function checkSchedule(
   if (![0, 1, 2].includes(retryAttempts)) {
     throw new ConfigurationError(`retryAttempts is ${retryAttempts}; Lambda takes 0, 1 or 2.`);
   }
-  const age = maxEventAge.toSeconds();
-  if (!(age >= 60 && age <= 21_600)) throw new ConfigurationError(`maxEventAge is ${age} s; Lambda takes 60 to 21600.`);
-  const window = retryWindow(seconds, retryAttempts);
-  if (age < window.lastAttemptS) {
-    throw new ConfigurationError(
-      `maxEventAge is ${age} s, and the last attempt after one that died comes up to ${window.lastAttemptS} s after the first: it would not be made. Make maxEventAge ${window.lastAttemptS} s or more.`,
-    );
-  }
   checkEnvironment(environment, "LEASE_WAIT_MS");
-  return window;
+  return retryWindow(seconds, retryAttempts);
 }

@@ -1,15 +1,14 @@
-import { Metric, Stats, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
-import { Grant, type IGrantable, type PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { Grant, type IGrantable } from "aws-cdk-lib/aws-iam";
 import { Construct, type IConstruct } from "constructs";
 import {
   ADMINISTRATOR_ACTIONS,
   CANDIDATE_ACTIONS,
-  electionStatement,
+  electionConditions,
   KEY_READ_ACTIONS,
   KEY_WRITE_ACTIONS,
   OBSERVER_ACTIONS,
   OPERATOR_ACTIONS,
-  tableStatement,
+  TABLE_ACTIONS,
 } from "./election-statements.ts";
 import { placesOfOneElection } from "./leader-per-region.ts";
 
@@ -40,10 +39,6 @@ export interface ILeaseTable extends IConstruct {
    * @throws without an election.
    */
   grantAdministrator(grantee: IGrantable, ...elections: string[]): Grant;
-  /** The write units that the table's leases consume: 720 an hour for each leader at the defaults. */
-  metricConsumedWriteCapacityUnits(options?: MetricOptions): Metric;
-  /** Writes that DynamoDB refused because there were too many. Renewals may be among them. */
-  metricWriteThrottleEvents(options?: MetricOptions): Metric;
 }
 
 /** A table by its ARN, in one region or in several with strong consistency. */
@@ -70,40 +65,37 @@ export abstract class LeaseTableBase extends Construct implements ILeaseTable {
   }
 
   grantCandidate(grantee: IGrantable, ...elections: string[]): Grant {
-    const grant = this.#grant("grantCandidate", CANDIDATE_ACTIONS, grantee, elections);
+    const grant = this.#grant("grantCandidate", CANDIDATE_ACTIONS, KEY_WRITE_ACTIONS, grantee, elections);
     for (const election of elections) this.#candidatesOf.add(election);
-    return grant.combine(this.#grantTable(grantee)).combine(this.#grantKeys(grantee, KEY_WRITE_ACTIONS));
+    return grant;
   }
 
   grantObserver(grantee: IGrantable, ...elections: string[]): Grant {
-    const grant = this.#grant("grantObserver", OBSERVER_ACTIONS, grantee, elections);
-    return grant.combine(this.#grantTable(grantee)).combine(this.#grantKeys(grantee, KEY_READ_ACTIONS));
+    return this.#grant("grantObserver", OBSERVER_ACTIONS, KEY_READ_ACTIONS, grantee, elections);
   }
 
   grantOperator(grantee: IGrantable): Grant {
-    const grant = added(grantee, tableStatement(this.tableArns, OPERATOR_ACTIONS), this.tableArns);
-    return grant.combine(this.#grantKeys(grantee, KEY_READ_ACTIONS));
+    return this.#allow(grantee, OPERATOR_ACTIONS).combine(this.#grantKeys(grantee, KEY_READ_ACTIONS));
   }
 
   grantAdministrator(grantee: IGrantable, ...elections: string[]): Grant {
-    const grant = this.#grant("grantAdministrator", ADMINISTRATOR_ACTIONS, grantee, elections);
-    return grant.combine(this.#grantTable(grantee)).combine(this.#grantKeys(grantee, KEY_WRITE_ACTIONS));
+    return this.#grant("grantAdministrator", ADMINISTRATOR_ACTIONS, KEY_WRITE_ACTIONS, grantee, elections);
   }
 
-  metricConsumedWriteCapacityUnits(options?: MetricOptions): Metric {
-    return this.#metric("ConsumedWriteCapacityUnits", options);
+  #grant(
+    name: string,
+    actions: readonly string[],
+    keyActions: readonly string[],
+    grantee: IGrantable,
+    elections: readonly string[],
+  ): Grant {
+    const items = this.#allow(grantee, actions, electionConditions(name, elections));
+    return items.combine(this.#allow(grantee, TABLE_ACTIONS)).combine(this.#grantKeys(grantee, keyActions));
   }
 
-  metricWriteThrottleEvents(options?: MetricOptions): Metric {
-    return this.#metric("WriteThrottleEvents", options);
-  }
-
-  #grant(name: string, actions: readonly string[], grantee: IGrantable, elections: readonly string[]): Grant {
-    return added(grantee, electionStatement(name, actions, this.tableArns, elections), this.tableArns);
-  }
-
-  #grantTable(grantee: IGrantable): Grant {
-    return added(grantee, tableStatement(this.tableArns), this.tableArns);
+  #allow(grantee: IGrantable, actions: readonly string[], conditions?: ReturnType<typeof electionConditions>): Grant {
+    const resourceArns = [...this.tableArns];
+    return Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns, ...(conditions ? { conditions } : {}) });
   }
 
   #grantKeys(grantee: IGrantable, actions: readonly string[]): Grant {
@@ -111,28 +103,4 @@ export abstract class LeaseTableBase extends Construct implements ILeaseTable {
     if (!first) return Grant.drop(grantee, "AWS's own key needs no grant");
     return others.reduce((all, grant) => all.combine(grant), first);
   }
-
-  #metric(metricName: string, options: MetricOptions = {}): Metric {
-    const dimensionsMap = { TableName: this.tableName };
-    return new Metric({
-      namespace: "AWS/DynamoDB",
-      metricName,
-      dimensionsMap,
-      region: this.region,
-      statistic: Stats.SUM,
-      ...options,
-    });
-  }
-}
-
-/** Grants the use of keys by their ARNs, for keys without a construct. */
-export function grantKeysByArn(grantee: IGrantable, actions: readonly string[], keyArns: readonly string[]): Grant[] {
-  if (keyArns.length === 0) return [];
-  return [Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns: [...keyArns] })];
-}
-
-function added(grantee: IGrantable, statement: PolicyStatement, resourceArns: readonly string[]): Grant {
-  const { actions } = statement;
-  const conditions = statement.conditions as Record<string, Record<string, unknown>>;
-  return Grant.addToPrincipal({ grantee, actions, resourceArns: [...resourceArns], conditions });
 }

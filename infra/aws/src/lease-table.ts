@@ -1,9 +1,9 @@
 import { AttributeType, Billing, TableEncryptionV2, TableV2, type MultiRegionConsistency } from "aws-cdk-lib/aws-dynamodb";
-import type { Grant, IGrantable } from "aws-cdk-lib/aws-iam";
+import { Grant, type IGrantable } from "aws-cdk-lib/aws-iam";
 import { Annotations, RemovalPolicy, Stack, type CfnResource } from "aws-cdk-lib/core";
 import type { Construct } from "constructs";
 import { ImportedLeaseTable, type LeaseTableAttributes } from "./imported-lease-table.ts";
-import { grantKeysByArn, LeaseTableBase, type ILeaseTable } from "./lease-table-base.ts";
+import { LeaseTableBase, type ILeaseTable } from "./lease-table-base.ts";
 import { regionOf } from "./leader-per-region.ts";
 import { checkRegions, checkTtlAttribute, faultsOf, type DeployedTable } from "./table-safety.ts";
 
@@ -46,12 +46,6 @@ export interface LeaseTableProps {
    * @default TableEncryptionV2.awsManagedKey()
    */
   readonly encryption?: TableEncryptionV2;
-  /**
-   * The number of past days to which the table can be restored, to any second, 1 to 35. A restored table has older terms: see the
-   * README.
-   * @default 35
-   */
-  readonly recoveryPeriodInDays?: number;
   /**
    * With `true` DynamoDB refuses to delete the table. With `false` there is a warning at synthesis.
    * @default true
@@ -116,7 +110,7 @@ export class LeaseTable extends LeaseTableBase {
       encryption: this.#encryption,
       pointInTimeRecoverySpecification: {
         pointInTimeRecoveryEnabled: true,
-        recoveryPeriodInDays: props.recoveryPeriodInDays ?? 35,
+        recoveryPeriodInDays: 35,
       },
       timeToLiveAttribute: props.occurrenceTtlAttribute,
       replicas: replicaRegions.map((region) => ({ region })),
@@ -137,7 +131,9 @@ export class LeaseTable extends LeaseTableBase {
   protected override grantKeys(grantee: IGrantable, actions: readonly string[]): Grant[] {
     const { tableKey, replicaKeyArns = {} } = this.#encryption;
     const own = tableKey ? [tableKey.grant(grantee, ...actions)] : [];
-    return [...own, ...grantKeysByArn(grantee, actions, Object.values(replicaKeyArns as Record<string, string>))];
+    const resourceArns = Object.values(replicaKeyArns as Record<string, string>);
+    if (resourceArns.length === 0) return own;
+    return [...own, Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns })];
   }
 
   #replicaArn(region: string): string {

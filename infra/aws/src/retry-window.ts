@@ -18,8 +18,6 @@ export interface RetryWindow {
    * lease. It is 0 if Lambda's own waits are long enough.
    */
   readonly waitS: number;
-  /** The longest time from the first delivery to the last attempt. An event has to live that long. */
-  readonly lastAttemptS: number;
 }
 
 /**
@@ -37,5 +35,5 @@ export function retryWindow(timeoutS: number, retryAttempts: number): RetryWindo
       `timeout is ${timeoutS} s and retryAttempts ${retryAttempts}: an invocation that dies early leaves a lease of ${leaseS} s, and Lambda's one other attempt comes after ${ownWaitsS} s, and could not wait for the rest. Leave retryAttempts at ${RETRY_AFTER_S.length}, or set it to 0 to have the dead-letter queue told at once.`,
     );
   }
-  return { leaseS, waitS, lastAttemptS: timeoutS + ownWaitsS + waitS };
+  return { leaseS, waitS };
 }

@@ -3,7 +3,7 @@ import * as exported from "@leasehold/infra-aws";
 import { cost, HOURS, type Price } from "@leasehold/test-kit/costs/cost";
 import { testCosts } from "@leasehold/test-kit/costs/page";
 import { DYNAMODB_READ, DYNAMODB_WRITE, OBJECT_READ, OBJECT_WRITE } from "@leasehold/test-kit/costs/request-prices";
-import { ContainerImage, CpuArchitecture } from "aws-cdk-lib/aws-ecs";
+import { ContainerImage } from "aws-cdk-lib/aws-ecs";
 import { ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 import { Duration } from "aws-cdk-lib/core";
 import { expect, test } from "vitest";
@@ -15,8 +15,8 @@ const FARGATE = "https://aws.amazon.com/fargate/pricing/";
 const CLOUDWATCH = "https://aws.amazon.com/cloudwatch/pricing/";
 const LAMBDA = "https://aws.amazon.com/lambda/pricing/";
 
-const processor: Price = { of: "a vCPU of ARM for an hour", usd: 0.03238, source: FARGATE };
-const memory: Price = { of: "a GB of memory beside it for an hour", usd: 0.00356, source: FARGATE };
+const processor: Price = { of: "a vCPU for an hour", usd: 0.04048, source: FARGATE };
+const memory: Price = { of: "a GB of memory beside it for an hour", usd: 0.004445, source: FARGATE };
 const alarm: Price = { of: "an alarm", usd: 0.1, source: CLOUDWATCH };
 const metric: Price = { of: "a metric of one's own", usd: 0.3, source: CLOUDWATCH };
 const dashboard: Price = { of: "a dashboard", usd: 3, source: CLOUDWATCH };
@@ -54,7 +54,7 @@ testCosts(
       },
       CandidateService: {
         makes:
-          "a Fargate service of 2 tasks on ARM, with a role, a log and an alarm that rolls deployments back. The network is yours, and not counted",
+          "a Fargate service of 2 tasks, with a role, a log and an alarm that rolls deployments back. The network is yours, and not counted",
         costs: [
           cost(processor, [2, "tasks"], [0.25, "vCPU"], HOURS),
           cost(memory, [2, "tasks"], [0.5, "GB"], HOURS),
@@ -96,7 +96,7 @@ test("the arithmetic counts the resources that the constructs make", () => {
   const table = new LeaseTable(stack, "Leases");
   const image = ContainerImage.fromRegistry("example");
   const vpc = existingVpc(stack);
-  new CandidateService(stack, "Candidates", { table, election: "e", image, vpc, cpuArchitecture: CpuArchitecture.ARM64 });
+  new CandidateService(stack, "Candidates", { table, election: "e", image, vpc });
   new ElectionAlarms(stack, "Alarms", { election: "e" });
   const schedule = ScheduleExpression.cron({ minute: "0" });
   const entry = fileURLToPath(new URL("../programs/hourly-report.ts", import.meta.url));

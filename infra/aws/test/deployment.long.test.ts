@@ -20,11 +20,13 @@ import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { motoMissing, startMoto } from "@leasehold/test-kit/backends/moto";
 import type { ServiceProcess } from "@leasehold/test-kit/backends/service-process";
 import { nodeExecutable } from "@leasehold/test-kit/processes/owned-process";
-import { CandidateImage, OCCURRENCE_TTL_ATTRIBUTE } from "../src/index.ts";
+import { OCCURRENCE_TTL_ATTRIBUTE } from "../src/index.ts";
 import { createStack, deleteStack, REGION } from "./deployed-table.ts";
 import { SynthesizedApp } from "./synthesized-app.ts";
 
 const STACK = "LeaseholdTable";
+/** The program of the image. */
+const CANDIDATE = fileURLToPath(new URL("../programs/candidate.ts", import.meta.url));
 /** A recent time, because an occurrence that may be forgotten is refused. */
 const HOUR = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString();
 
@@ -131,11 +133,8 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
   });
 
   test("works with the image's candidate: it leads, reports to CloudWatch, and releases when it is stopped", async () => {
-    const program = fileURLToPath(new URL("../programs/candidate.ts", import.meta.url));
-    const { folder } = new CandidateImage(program, { conditions: ["@leasehold/source"] });
     const port = await freePort();
-    // It runs in a folder without packages, because the bundle contains all that it needs.
-    const candidate = spawn(nodeExecutable(), [join(folder, "candidate.mjs")], {
+    const candidate = spawn(nodeExecutable(), ["--conditions=@leasehold/source", CANDIDATE], {
       env: { ...environment("nightly-billing"), DRAIN_TIMEOUT_MS: "1000", HEALTH_PORT: String(port) },
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -163,10 +162,8 @@ describe.skipIf(await isMissing(motoMissing()))("the table that the synthesized 
   });
 
   test("has to be reached by a candidate before ECS counts its task as healthy", async () => {
-    const program = fileURLToPath(new URL("../programs/candidate.ts", import.meta.url));
-    const { folder } = new CandidateImage(program, { conditions: ["@leasehold/source"] });
     const [port, nobody] = [await freePort(), await freePort()];
-    const candidate = spawn(nodeExecutable(), [join(folder, "candidate.mjs")], {
+    const candidate = spawn(nodeExecutable(), ["--conditions=@leasehold/source", CANDIDATE], {
       env: { ...environment("cut-off"), AWS_ENDPOINT_URL: `http://127.0.0.1:${nobody}`, HEALTH_PORT: String(port) },
       stdio: ["ignore", "pipe", "inherit"],
     });

@@ -199,7 +199,6 @@ describe("a key of the customer's own", () => {
       tableArn: "arn:aws:dynamodb:eu-west-1:123456789012:table/leases",
       encryptionKey,
       replicaRegions: Object.keys(REPLICA_KEYS),
-      replicaKeyArns: REPLICA_KEYS,
     });
 
   /** Returns the actions that are allowed on keys, and the ARNs of the keys that are given by an ARN. */
@@ -215,12 +214,15 @@ describe("a key of the customer's own", () => {
   test.each([
     ["made here", made, []],
     ["made here, in three regions", madeInThree, Object.values(REPLICA_KEYS).toSorted()],
-    ["made elsewhere, in three regions", imported, Object.values(REPLICA_KEYS).toSorted()],
-  ])("is granted along with a table that was %s, in every region, and to an observer only for reading", (_, make, arns) => {
-    expect(keysOf("grantObserver", make)).toEqual({ actions: READ, arns });
-    expect(keysOf("grantCandidate", make)).toEqual({ actions: WRITE.toSorted(), arns });
-    expect(keysOf("grantAdministrator", make)).toEqual({ actions: WRITE.toSorted(), arns });
-  });
+    ["made elsewhere, in three regions", imported, []],
+  ])(
+    "is granted along with a table that was %s, as far as the key is known, and to an observer only for reading",
+    (_, make, arns) => {
+      expect(keysOf("grantObserver", make)).toEqual({ actions: READ, arns });
+      expect(keysOf("grantCandidate", make)).toEqual({ actions: WRITE.toSorted(), arns });
+      expect(keysOf("grantAdministrator", make)).toEqual({ actions: WRITE.toSorted(), arns });
+    },
+  );
 });
 
 test("the grant covers replicas in their regions", () => {

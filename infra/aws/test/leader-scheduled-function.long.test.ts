@@ -218,7 +218,7 @@ test("the props set the function and the schedule", () => {
     scheduleName: "other-name",
     retryAttempts: 0,
     environment: { MORE: "1", NODE_OPTIONS: "--no-warnings" },
-    memorySize: 512,
+    functionProps: { memorySize: 512 },
   });
   expect(onlyOf(stack, "AWS::Lambda::Function").Properties).toMatchObject({
     Timeout: 300,
@@ -250,13 +250,7 @@ test.each<[string, Partial<LeaderScheduledFunctionProps>, RegExp]>([
   ["a timeout that Lambda does not have", { timeout: Duration.minutes(16) }, /Lambda takes 1 to 900.*CandidateService/],
   ["an election that no schedule can be called", { election: "nightly billing" }, /Set scheduleName/],
   ["no election", { election: "" }, /election/],
-  ["an event that is too old", { maxEventAge: Duration.hours(7) }, /Lambda takes 60 to 21600/],
   ["too many attempts", { retryAttempts: 3 }, /0, 1 or 2/],
-  [
-    "an age that ends before the last attempt",
-    { maxEventAge: Duration.minutes(3) },
-    /maxEventAge is 180 s.*Make maxEventAge 240 s or more/,
-  ],
   [
     "one attempt that cannot wait for the lease",
     { timeout: Duration.minutes(15), retryAttempts: 1 },

@@ -5,7 +5,7 @@ import { Queue } from "aws-cdk-lib/aws-sqs";
 import { RemovalPolicy, type Stack } from "aws-cdk-lib/core";
 import { describe, expect, test } from "vitest";
 import { LeaseTable, OCCURRENCE_TTL_ATTRIBUTE, TABLE_KEYS, type LeaseTableProps } from "../src/index.ts";
-import { nagFindings, onlyOf, strictStack, warningsOf, TABLE_ARN } from "./strict-app.ts";
+import { nagFindings, onlyOf, strictStack, warningsOf } from "./strict-app.ts";
 
 const IRELAND = { env: { account: "123456789012", region: "eu-west-1" } };
 const { STRONG, EVENTUAL } = MultiRegionConsistency;
@@ -176,17 +176,4 @@ describe("there is a loud warning", () => {
   test("for a table that can be deleted", () => {
     expect(warningsOf(stackWith({ deletionProtection: false }))).toEqual([expect.stringContaining("deletionProtection: false")]);
   });
-});
-
-test("the metrics are those of DynamoDB for the table", () => {
-  const stack = strictStack();
-  const table = LeaseTable.fromTableArn(stack, "Leases", TABLE_ARN);
-  for (const metric of [table.metricConsumedWriteCapacityUnits(), table.metricWriteThrottleEvents()]) {
-    expect(metric.toMetricConfig().metricStat).toMatchObject({
-      region: "eu-central-1",
-      namespace: "AWS/DynamoDB",
-      statistic: "Sum",
-      dimensions: [{ name: "TableName", value: "leases" }],
-    });
-  }
 });

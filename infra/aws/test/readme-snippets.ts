@@ -1,12 +1,14 @@
 /** The app of the README, and the one of site/pages/infrastructure.md, compiled. */
 /* oxlint-disable import/no-duplicates -- each block of the README brings what it needs */
-import { CandidateImage, CandidateService, ElectionAlarms } from "@leasehold/infra-aws";
+import { CandidateService, ElectionAlarms } from "@leasehold/infra-aws";
 import { LeaderScheduledFunction, ScheduledFunctionAlarms } from "@leasehold/infra-aws";
 import { LeaseTable } from "@leasehold/infra-aws";
 import { App, Stack } from "aws-cdk-lib";
 import { Duration } from "aws-cdk-lib";
 import { Vpc } from "aws-cdk-lib/aws-ec2";
-import { Cluster, ContainerImage, FargateTaskDefinition } from "aws-cdk-lib/aws-ecs";
+import { Platform } from "aws-cdk-lib/aws-ecr-assets";
+import { ContainerImage } from "aws-cdk-lib/aws-ecs";
+import { Cluster, FargateTaskDefinition } from "aws-cdk-lib/aws-ecs";
 import { Role, ServicePrincipal, SessionTagsPrincipal } from "aws-cdk-lib/aws-iam";
 import { ContextAttribute, Schedule, ScheduleTargetInput } from "aws-cdk-lib/aws-scheduler";
 import { EcsRunFargateTask } from "aws-cdk-lib/aws-scheduler-targets";
@@ -20,10 +22,11 @@ const leases = new Stack(app, "LeaseholdTable", { env, terminationProtection: tr
 const table = new LeaseTable(leases, "Leases", { tableName: "leases", occurrenceTtlAttribute: "expiresAt" });
 
 const workers = new Stack(app, "LeaseholdCandidates", { env });
-const image = new CandidateImage("candidate.ts");
+const exclude = ["*", "!package*.json", "!candidate.ts"];
+const image = ContainerImage.fromAsset(".", { platform: Platform.LINUX_AMD64, exclude });
 const vpc = new Vpc(workers, "Network", { maxAzs: 2, natGateways: 1 });
 new CandidateService(workers, "Candidates", { table, election: "nightly-billing", image, vpc });
-new ElectionAlarms(workers, "Alarms", { election: "nightly-billing", table });
+new ElectionAlarms(workers, "Alarms", { election: "nightly-billing" });
 
 const reports = new Stack(app, "LeaseholdReports", { env });
 const schedule = ScheduleExpression.cron({ minute: "0" });

@@ -73,7 +73,7 @@ test("its attempts last longer than the lease, as the construct's do, and failur
 
 test("its table of leases equals the construct's, except for its name", async () => {
   const stack = strictStack();
-  new LeaseTable(stack, "Leases", { occurrenceTtlAttribute: OCCURRENCE_TTL_ATTRIBUTE, recoveryPeriodInDays: 35 });
+  new LeaseTable(stack, "Leases", { occurrenceTtlAttribute: OCCURRENCE_TTL_ATTRIBUTE });
   const { AttributeDefinitions, KeySchema, TimeToLiveSpecification, SSESpecification } = onlyOf(
     stack,
     "AWS::DynamoDB::GlobalTable",
