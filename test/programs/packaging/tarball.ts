@@ -1,5 +1,5 @@
-import { existsSync, globSync } from "node:fs";
-import { basename, join, relative } from "node:path";
+import { globSync } from "node:fs";
+import { basename, join } from "node:path";
 import { run } from "./command.ts";
 import type { Report } from "./report.ts";
 
@@ -93,15 +93,12 @@ export async function checkTarball(
 function checkBuild({ folder, files, manifest }: Tarball): void {
   const isShared = exportTargets(manifest.exports).some((target) => target.startsWith(`./dist/${basename(folder)}/src/`));
   const mirrored = join(folder, isShared ? ".." : "src");
-  const own = globSync("src/**/*.ts", { cwd: folder }).map((file) =>
-    relative(mirrored, join(folder, file)).slice(0, -".ts".length),
-  );
+  const sources = globSync(isShared ? [`${basename(folder)}/src/**/*.ts`, "*.ts"] : "**/*.ts", { cwd: mirrored });
+  const own = new Set(sources.map((file) => file.slice(0, -".ts".length)));
   const built = [...files].flatMap((file) => /^dist\/(.+)\.js$/.exec(file)?.[1] ?? []);
   if (built.length === 0) throw new Error("There is no dist in it; build first: npm run types");
-  const missing = [...new Set([...own, ...built])]
-    .flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`])
-    .filter((file) => !files.has(file));
-  const stale = built.filter((source) => !existsSync(join(mirrored, `${source}.ts`))).map((source) => `dist/${source}.js`);
+  const missing = [...own].flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`]).filter((file) => !files.has(file));
+  const stale = built.filter((source) => !own.has(source)).map((source) => `dist/${source}.js`);
   none("missing, or without a source; npm run clean && npm run types", [...missing, ...stale]);
 }
 
