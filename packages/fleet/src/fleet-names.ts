@@ -4,33 +4,27 @@ import { ConfigurationError } from "@leasehold/core";
 import { checkName, MAX_NAME_BYTES } from "@leasehold/core/provider";
 import { MAX_SLOTS } from "./plan.ts";
 
-const PREFIX = "fleet/";
-/** The longest name of a shard, in bytes of UTF-8. */
 const MAX_SHARD_NAME_BYTES = 200;
 
-/** The names of the records of one fleet. */
 export class FleetNames {
   readonly fleet: string;
-  /** The lease of the coordinator. */
   readonly head: string;
   readonly plan: string;
-  /** The beginning of the names of the sessions' leases. */
+  /** A prefix, as `shards` is. */
   readonly members: string;
   /** Its term is the highest revision that an operator has written. A list of the members shows it. */
   readonly told: string;
-  /** The beginning of the names of the shards' records. */
   readonly shards: string;
 
   /** @throws {ConfigurationError} for a name that no election could have, or with a slash. */
   constructor(fleet: unknown) {
     checkName("name", fleet);
-    if (fleet.includes("/")) {
+    if (fleet.includes("/"))
       throw new ConfigurationError(
-        `The fleet's name '${fleet}' has a slash, which separates the fleet's records; use another character.`,
+        `The fleet's name '${fleet}' has a slash, which separates its records; use another character.`,
       );
-    }
     this.fleet = fleet;
-    const prefix = `${PREFIX}${fleet}/`;
+    const prefix = `fleet/${fleet}/`;
     checkName("name", `${prefix}member/${MAX_SLOTS}`);
     this.head = `${prefix}head`;
     this.plan = `${prefix}plan`;
@@ -39,21 +33,16 @@ export class FleetNames {
     this.shards = `${prefix}shard/`;
   }
 
-  /** Returns the name of a slot's lease. */
   member(slot: number): string {
     return `${this.members}${slot}`;
   }
 
   /** Returns the slot of a lease's name; `undefined` if it is none of ours. */
   slotOf(election: string): number | undefined {
-    const text = election.slice(this.members.length);
-    const slot = Number(text);
-    return election.startsWith(this.members) && String(slot) === text && Number.isInteger(slot) && slot >= 0 && slot < MAX_SLOTS
-      ? slot
-      : undefined;
+    const slot = Number(election.slice(this.members.length));
+    return Number.isInteger(slot) && slot >= 0 && slot < MAX_SLOTS && election === this.member(slot) ? slot : undefined;
   }
 
-  /** Returns the name of a shard's record, which is its fence. */
   shard(shard: string): string {
     return this.shards + shard;
   }

@@ -4,7 +4,7 @@ import { checkName, checkOptions, defineOptions, duration, RecordLeaseStore, sha
 import type { Clock, RecordStore } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
 import { isWeight } from "./report.ts";
-import { ShardList, type ShardsOption } from "./shard-list.ts";
+import { shardSource, type ShardSource, type ShardsOption } from "./shard-list.ts";
 
 /** The options of a {@link Fleet}. Durations are in milliseconds. */
 export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
@@ -50,20 +50,12 @@ export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
 }
 
 /** The options of a member, checked, with the defaults filled in. */
-export interface FleetSettings {
+type Filled = "clock" | "fenced" | "gatherMs" | "maxShards" | "memberId" | "priority" | "settleMs" | "shardsRefreshMs" | "weight";
+export interface FleetSettings extends Readonly<{ [Name in Filled]: NonNullable<FleetOptions[Name]> }> {
   readonly store: RecordLeaseStore;
-  readonly clock: Clock;
   readonly names: FleetNames;
-  readonly list: ShardList;
+  readonly shards: ShardSource;
   readonly timing: TimingReport;
-  readonly memberId: string;
-  readonly weight: number;
-  readonly maxShards: number;
-  readonly priority: number;
-  readonly fenced: boolean;
-  readonly settleMs: number;
-  readonly gatherMs: number;
-  readonly shardsRefreshMs: number;
   readonly logger: LoggerOption;
 }
 
@@ -75,26 +67,31 @@ const OPTIONS = defineOptions<FleetOptions>()(
 /** @throws {ConfigurationError | UnsupportedError} for options that cannot work, with the numbers. Sends nothing. */
 export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock: Clock) => string): FleetSettings {
   checkOptions("Fleet", options, OPTIONS);
-  refuseFunctions(process.env);
-  const { fleet, weight = 1, priority = 0, memberId, fenced, logger } = options;
+  const found = FUNCTIONS.find((name) => process.env[name]);
+  if (found !== undefined)
+    throw new UnsupportedError(
+      `Functions have no fleet, and this process seems to be one (${found} is set): a member has to run all the time. ` +
+        "Use the gates of @leasehold/functions, or a container.",
+    );
+  const { weight = 1, priority = 0, fenced, logger } = options;
   const store = storeOf(options.store);
   const clock = sharedClock(store, options.clock);
-  const names = new FleetNames(fleet);
+  const names = new FleetNames(options.fleet);
   const { shards, maxShards } = whichShards(options);
   if (!isWeight(weight)) throw new ConfigurationError(`weight is ${String(weight)}; it must be a number from 0.01 to 100.`);
-  if (!Number.isSafeInteger(priority))
-    throw new ConfigurationError(`priority is ${String(priority)}; it must be a whole number.`);
-  if (memberId !== undefined) checkName("candidateId", memberId);
-  const idBytes = Buffer.byteLength(memberId ?? "");
+  checkWhole("priority", priority);
+  const { memberId = defaultMemberId(clock) } = options;
+  checkName("candidateId", memberId);
+  const idBytes = Buffer.byteLength(memberId);
   if (idBytes > MAX_MEMBER_ID_BYTES)
     throw new ConfigurationError(`memberId has ${idBytes} bytes of UTF-8; at most ${MAX_MEMBER_ID_BYTES} fit.`);
   return {
     store,
     clock,
     names,
-    list: new ShardList(shards, names),
+    shards: shardSource(shards, names),
     timing: timing(timingOf(options), store.capabilities),
-    memberId: memberId ?? defaultMemberId(clock),
+    memberId,
     weight,
     maxShards,
     priority,
@@ -109,24 +106,17 @@ export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock
 /** The variables that a platform of functions sets. Cloud Run's services, which may run all the time, have another one. */
 const FUNCTIONS = ["AWS_LAMBDA_FUNCTION_NAME", "FUNCTIONS_WORKER_RUNTIME", "FUNCTION_TARGET"];
 
-function refuseFunctions(env: Readonly<Record<string, string | undefined>>): void {
-  const found = FUNCTIONS.find((name) => env[name]);
-  if (found === undefined) return;
-  throw new UnsupportedError(
-    `Functions have no fleet, and this process seems to be one (${found} is set): a member has to run all the time. ` +
-      "Use the gates of @leasehold/functions, or a container.",
-  );
-}
+/** A freeze takes all shards of a member. So the lease is twice that of an elector. */
+export const DEFAULT_LEASE_MS = 30_000;
 
 /** The most bytes of a label. The record of a session has its id beside it. */
 const MAX_MEMBER_ID_BYTES = 240;
 
-/** Returns the options of time, without those that were left out. */
+/** Returns the options of time with the defaults of a fleet. */
 function timingOf(options: FleetOptions): TimingOptions {
+  const { leaseDurationMs = DEFAULT_LEASE_MS, retryPeriodMs = 1_000 } = options;
   const { renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs } = options;
-  const { leaseDurationMs = 30_000, retryPeriodMs = 1_000 } = options;
-  const given = { renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs };
-  return { leaseDurationMs, retryPeriodMs, ...given };
+  return { leaseDurationMs, retryPeriodMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs };
 }
 
 /** The stores on the records of stores that have leases of their own, too. */
@@ -154,21 +144,19 @@ export function storeOf(store: LeaseStore): RecordLeaseStore {
 }
 
 function whichShards({ shards, atMost, maxShards = Infinity }: FleetOptions): { shards: ShardsOption; maxShards: number } {
-  if ((shards === undefined) === (atMost === undefined)) {
-    throw new ConfigurationError("Give a fleet either shards or atMost.");
-  }
-  if (atMost !== undefined) {
-    if (maxShards !== Infinity)
-      throw new ConfigurationError("atMost means maxShards: 1. Leave maxShards out, or give shards instead.");
-    if (!Number.isInteger(atMost) || atMost < 1) {
-      throw new ConfigurationError(`atMost is ${String(atMost)}; it must be a whole number from 1.`);
-    }
-    return { shards: atMost, maxShards: 1 };
-  }
-  if (maxShards !== Infinity && (!Number.isSafeInteger(maxShards) || maxShards < 0)) {
-    throw new ConfigurationError(`maxShards is ${String(maxShards)}; it must be a whole number from 0.`);
-  }
-  return { shards: shards as ShardsOption, maxShards };
+  if (maxShards !== Infinity) checkWhole("maxShards", maxShards, 0);
+  if (shards !== undefined && atMost === undefined) return { shards, maxShards };
+  if (shards !== undefined || atMost === undefined) throw new ConfigurationError("Give a fleet either shards or atMost.");
+  if (maxShards !== Infinity)
+    throw new ConfigurationError("atMost means maxShards: 1. Leave maxShards out, or give shards instead.");
+  checkWhole("atMost", atMost, 1);
+  return { shards: atMost, maxShards: 1 };
+}
+
+function checkWhole(name: string, value: unknown, least = -Infinity): void {
+  if (Number.isSafeInteger(value) && (value as number) >= least) return;
+  const from = least === -Infinity ? "" : ` from ${least}`;
+  throw new ConfigurationError(`${name} is ${String(value)}; it must be a whole number${from}.`);
 }
 
 function isFenced(asked: boolean | undefined, { name, capabilities }: RecordLeaseStore): boolean {

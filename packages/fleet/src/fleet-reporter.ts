@@ -6,10 +6,13 @@ import { FLEET_CHANNEL, type FleetHandle, type PublishedFleetEvent } from "@leas
 import { Journal, Listeners, redact } from "@leasehold/core/provider";
 import type { FleetEvents } from "./fleet-events.ts";
 import type { FleetSettings } from "./fleet-options.ts";
-import type { GivenBack } from "./revise.ts";
+import type { FleetRecords } from "./fleet-records.ts";
 
-/** The kinds of problems: the answer of the function `shards`, lists that differ, a plan that is full, and a reset that was interrupted. */
-type ProblemKind = "answer" | "lists" | "room" | "reset";
+/** All parts of a member share this. */
+export interface FleetContext extends FleetSettings {
+  readonly records: FleetRecords;
+  readonly reporter: FleetReporter;
+}
 
 export class FleetReporter {
   readonly listeners: Listeners<FleetEvents>;
@@ -19,14 +22,17 @@ export class FleetReporter {
   readonly #member: WeakRef<FleetHandle>;
   /** The failure that was written last, until the store answers again. */
   #failure: string | undefined;
-  /** The problems that last, by their kinds. The same one is not repeated. */
-  readonly #problems = new Map<ProblemKind, string | undefined>();
+  /** The problems that last. The same one is not repeated. */
+  readonly #problems = new Map<string, string | undefined>();
 
   constructor({ logger, names, memberId }: FleetSettings, member: FleetHandle) {
     this.#journal = Journal.to(logger);
     this.#member = new WeakRef(member);
     this.#common = { fleet: names.fleet, memberId };
-    this.listeners = new Listeners((event, error) => this.#listenerFailed(event, error));
+    this.listeners = new Listeners((event, error) => {
+      const text = `A listener for '${event}' of the fleet '${names.fleet}' threw: ${messageOf(error)}`;
+      this.#journal.warn("LEASEHOLD_LISTENER_FAILED", "error", text, this.#common);
+    });
   }
 
   /** Writes a line, publishes the event, and calls the listeners. */
@@ -41,29 +47,19 @@ export class FleetReporter {
     this.#channel.publish({ ...this.#common, name, count, member: this.#member } satisfies PublishedFleetEvent);
   }
 
-  #write<Name extends keyof FleetEvents>(name: Name, event: FleetEvents[Name]): void {
+  #write(name: keyof FleetEvents, event: FleetEvents[keyof FleetEvents]): void {
     const { fleet } = this.#common;
     const shard = "shard" in event ? event.shard : undefined;
     const attributes = { ...this.#common, ...(shard ? { shard: shard.name, term: shard.term } : event) };
+    const whose = `shard '${shard?.name}' of '${fleet}' (term ${shard?.term})`;
     if (name === "shardFailed") {
-      const why = messageOf((event as FleetEvents["shardFailed"]).error);
-      const text = `The shard '${shard?.name}' of '${fleet}' (term ${shard?.term}) has failed here: ${why}`;
-      this.#journal.warn("LEASEHOLD_SHARD_FAILED", "error", text, { ...attributes, error: why });
+      const error = messageOf((event as FleetEvents["shardFailed"]).error);
+      const text = `The ${whose} has failed here: ${error}`;
+      this.#journal.warn("LEASEHOLD_SHARD_FAILED", "error", text, { ...attributes, error });
     } else if (name === "overrun") {
-      const text = `The task of the shard '${shard?.name}' of '${fleet}' (term ${shard?.term}) has not settled in time. Its shard is over.`;
+      const text = `The task of the ${whose} has not settled in time. Its shard is over.`;
       this.#journal.warn("LEASEHOLD_OVERRUN", "error", text, attributes);
     } else this.#journal.write("info", `${fleet}: ${name}${shard ? ` ${shard.name}` : ""}`, attributes);
-  }
-
-  givenBack({ shard, how, fails }: GivenBack, restMs: number): void {
-    const { fleet } = this.#common;
-    const text = `The shard '${shard}' of '${fleet}' was given back (${how}), and rests for ${Math.round(restMs)} ms.`;
-    this.#journal.write(how === "returned" || how === "released" ? "debug" : "warn", text, {
-      ...this.#common,
-      shard,
-      failures: fails,
-      restMs,
-    });
   }
 
   moved(shards: number): void {
@@ -72,7 +68,7 @@ export class FleetReporter {
   }
 
   /** Writes a problem that a person has to know of. `undefined`: there is none of the kind any more. */
-  problem(kind: ProblemKind, problem: string | undefined): void {
+  problem(kind: "answer" | "lists" | "room" | "reset", problem: string | undefined): void {
     const former = this.#problems.get(kind);
     this.#problems.set(kind, problem);
     if (problem === undefined || problem === former) return;
@@ -82,25 +78,19 @@ export class FleetReporter {
   /** Writes the first failure of a kind, and that the store answers again. */
   contact(error: unknown): void {
     const { fleet } = this.#common;
-    const failure = error === undefined ? undefined : messageOf(error);
-    const kind = isLeaseholdError(error) ? error.code : failure;
-    if (kind === this.#failure) return;
-    const former = this.#failure;
-    this.#failure = kind;
-    if (failure !== undefined) {
-      const text = `The fleet '${fleet}' cannot be kept up to date here: ${failure}`;
-      this.#journal.warn("LEASEHOLD_STORE_FAILED", "warn", text, { ...this.#common, error: failure });
-    } else if (former !== undefined) {
+    const message = error === undefined ? undefined : messageOf(error);
+    const failure = isLeaseholdError(error) ? error.code : message;
+    if (failure === this.#failure) return;
+    this.#failure = failure;
+    if (message === undefined) {
       this.#journal.warn("LEASEHOLD_STORE_RECOVERED", "info", `The fleet '${fleet}' is up to date again.`, this.#common);
+    } else {
+      const text = `The fleet '${fleet}' cannot be kept up to date here: ${message}`;
+      this.#journal.warn("LEASEHOLD_STORE_FAILED", "warn", text, { ...this.#common, error: message });
     }
-  }
-
-  #listenerFailed(event: string, error: unknown): void {
-    const text = `A listener for '${event}' of the fleet '${this.#common.fleet}' threw: ${messageOf(error)}`;
-    this.#journal.warn("LEASEHOLD_LISTENER_FAILED", "error", text, this.#common);
   }
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? redact(error.message) : redact(String(error));
+  return redact(error instanceof Error ? error.message : String(error));
 }

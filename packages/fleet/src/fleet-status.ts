@@ -1,11 +1,11 @@
 // A fleet as a reader finds it: its members, and the state of each shard.
 
-import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
-import { DEFAULT_REQUEST_TIMEOUT_MS, sharedClock, type Clock } from "@leasehold/core/provider";
+import type { LeaseStore } from "@leasehold/core";
+import { DEFAULT_REQUEST_TIMEOUT_MS, sharedClock } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
-import { storeOf } from "./fleet-options.ts";
+import { DEFAULT_LEASE_MS, storeOf } from "./fleet-options.ts";
 import { FleetRecords } from "./fleet-records.ts";
-import { isSession, type Entry, type Plan } from "./plan.ts";
+import { isSession, type Entry } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
 /** One member of a fleet, as of its own read. */
@@ -63,62 +63,54 @@ export interface FleetStatus {
  * @throws {StoreError} if a request fails.
  */
 export async function readFleet(store: LeaseStore, fleet: string): Promise<FleetStatus> {
-  const { records, names } = openFleet(store, fleet);
-  const leases = storeOf(store);
+  const records = openFleet(store, fleet);
+  const { names, store: leases } = records.options;
   const hasClock = leases.capabilities.storeClock !== undefined;
   const [head, stored, first] = await Promise.all([
-    leases.read(names.head, { timeoutMs: DEFAULT_REQUEST_TIMEOUT_MS, expiry: hasClock ? "store-clock" : "observed" }),
+    leases.read(names.head, { expiry: hasClock ? "store-clock" : "observed" }),
     records.readPlan(true),
     records.listMembers(),
   ]);
   // A store's clock that is not exact counts once a second list has confirmed it.
   const isUnsure = hasClock && [...first.values()].some(({ state }) => state === "unknown");
   const listed = isUnsure ? await records.listMembers() : first;
-  const plan = stored?.plan;
-  const owners = new Map<number, Owner>();
+  const { revision = 0, fenced = false, isResetting = false, members: named, shards } = stored?.plan ?? {};
+  const counts = new Map<number | undefined, number>();
+  for (const { slot } of shards?.values() ?? []) counts.set(slot, (counts.get(slot) ?? 0) + 1);
+  const owners = new Map<number | undefined, MemberStatus>();
   const members: MemberStatus[] = [];
   for (const [slot, { election, state, term, holder = "", value, ageMs }] of listed) {
-    const report = decodeReport(value);
-    const named = plan?.members.get(slot);
-    const memberId = report?.name ?? holder;
-    if (named && isSession(named, { term, state, report })) owners.set(slot, { memberId, state });
     if (state === "vacant") continue;
-    const shards = named?.term === term ? countOf(plan, slot) : 0;
-    members.push({ election, memberId, state, term, isStopping: report?.stopping === true, shards, ageMs: ageMs?.[0] ?? 0 });
+    const report = decodeReport(value);
+    const planned = named?.get(slot);
+    const member: MemberStatus = {
+      election,
+      memberId: report?.name ?? holder,
+      state,
+      term,
+      isStopping: report?.stopping === true,
+      shards: planned?.term === term ? (counts.get(slot) ?? 0) : 0,
+      ageMs: ageMs?.[0] ?? 0,
+    };
+    members.push(member);
+    if (planned && isSession(planned, { term, state, report })) owners.set(slot, member);
   }
-  const shards = [...(plan?.shards ?? [])].map(([name, entry]) => shardStatus(name, entry, owners));
   const coordinator = head?.state === "vacant" || head?.state === "expired" ? undefined : head?.holder;
-  const { revision = 0, fenced = false, isResetting } = plan ?? {};
-  return { fleet, revision, coordinator, fenced, isResetting: isResetting === true, members, shards };
-}
-
-/** The session to which the plan gives a shard. */
-interface Owner {
-  readonly memberId: string;
-  readonly state: LeaseSnapshot["state"];
+  const statuses = Array.from(shards ?? [], ([name, entry]) => shardStatus(name, entry, owners.get(entry.slot)));
+  return { fleet, revision, coordinator, fenced, isResetting, members, shards: statuses };
 }
 
 /** Opens the records of a fleet for a process that is no member. */
-export function openFleet(store: LeaseStore, fleet: string): { records: FleetRecords; names: FleetNames; clock: Clock } {
-  const checked = storeOf(store);
+export function openFleet(given: LeaseStore, fleet: string): FleetRecords {
+  const store = storeOf(given);
   const names = new FleetNames(fleet);
-  const clock = sharedClock(checked, undefined);
-  const timing = { leaseDurationMs: 30_000, renewIntervalMs: 10_000, attemptTimeoutMs: DEFAULT_REQUEST_TIMEOUT_MS };
-  return { records: new FleetRecords({ store: checked, clock, names, memberId: "operator", timing }), names, clock };
+  const timing = { leaseDurationMs: DEFAULT_LEASE_MS, renewIntervalMs: 10_000, attemptTimeoutMs: DEFAULT_REQUEST_TIMEOUT_MS };
+  return new FleetRecords({ store, clock: sharedClock(store, undefined), names, memberId: "operator", timing });
 }
 
-function countOf(plan: Plan | undefined, slot: number): number {
-  return [...(plan?.shards.values() ?? [])].filter((entry) => entry.slot === slot).length;
-}
-
-function shardStatus(name: string, { slot, since, leaving, fails }: Entry, owners: ReadonlyMap<number, Owner>): ShardStatus {
+function shardStatus(name: string, { slot, since, leaving, fails }: Entry, owner: MemberStatus | undefined): ShardStatus {
   if (slot === undefined) return { name, state: fails > 0 ? "failing" : "free", failures: fails };
-  const owner = owners.get(slot);
-  return { name, state: stateOf(owner, leaving), memberId: owner?.memberId, term: since, failures: fails };
-}
-
-function stateOf(owner: Owner | undefined, leaving: boolean): ShardStatus["state"] {
-  if (owner?.state === "unknown") return "unknown";
-  if (owner?.state !== "held") return "lost";
-  return leaving ? "leaving" : "held";
+  const isHeld = owner?.state === "held";
+  const state = owner?.state === "unknown" ? "unknown" : !isHeld ? "lost" : leaving ? "leaving" : "held";
+  return { name, state, memberId: owner?.memberId, term: since, failures: fails };
 }

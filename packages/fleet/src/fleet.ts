@@ -48,10 +48,9 @@ export class Fleet implements AsyncDisposable {
   /** Kept, because the reporter's reference is weak. */
   readonly #handle: FleetHandle;
   readonly #reporter: FleetReporter;
+  /** The member of the last run. Its tasks may have outlasted it. */
   #member: FleetMember | undefined;
   #running: Promise<void> | undefined;
-  /** The member of the last run. Its tasks may have outlasted it. */
-  #former: FleetMember | undefined;
 
   /** @throws {ConfigurationError | UnsupportedError} for options that cannot work, with the numbers. Sends nothing. */
   constructor(options: FleetOptions) {
@@ -65,12 +64,12 @@ export class Fleet implements AsyncDisposable {
 
   /** The shards that this member holds, and that are valid at this moment. */
   get shards(): readonly Shard[] {
-    return this.#member?.shards ?? [];
+    return this.#member?.holds.valid ?? [];
   }
 
   /** Reports whether this member coordinates the fleet now. */
   get isCoordinator(): boolean {
-    return this.#member?.isCoordinator === true;
+    return this.#member?.coordinator !== undefined;
   }
 
   /**
@@ -102,17 +101,16 @@ export class Fleet implements AsyncDisposable {
     checkCallOptions("run", options, RUN_OPTIONS);
     const { signal } = options;
     checkSignal("run", signal, this.fleet);
-    if (this.#member) throw new ElectorBusyError(this.fleet, "run()", "run");
-    if (this.#former?.isStuck) throw new ElectorBusyError(this.fleet, "run()", "a task of an earlier run that has not settled");
+    if (this.#running) throw new ElectorBusyError(this.fleet, "run()", "run");
+    if (this.#member?.holds.stuck.length)
+      throw new ElectorBusyError(this.fleet, "run()", "a task of an earlier run that has not settled");
     if (signal?.aborted) throw new AlreadyAbortedError("run()", signal, this.fleet);
     const member = new FleetMember(this.#settings, task, this.#reporter);
     const stopListening = onAbort(signal, () => member.stop());
     this.#member = member;
     this.#running = member.run().finally(() => {
       stopListening();
-      this.#member = undefined;
       this.#running = undefined;
-      this.#former = member;
     });
     await this.#running;
   }
@@ -140,10 +138,10 @@ export class Fleet implements AsyncDisposable {
 function handleOf(member: () => FleetMember | undefined): FleetHandle {
   return {
     get held() {
-      return member()?.shards.length ?? 0;
+      return member()?.holds.valid.length ?? 0;
     },
     get totals() {
-      return member()?.totals;
+      return member()?.coordinator?.totals;
     },
   };
 }

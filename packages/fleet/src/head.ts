@@ -1,6 +1,6 @@
 // The value of the head: what every member polls.
 
-import { isCount } from "./ranges.ts";
+import { isCount } from "./plan.ts";
 
 export interface Head {
   /** The last revision of the plan whose write was acknowledged. */
@@ -24,12 +24,9 @@ export function encodeHead({ revision, id, isBusy, members, bytes }: Head): stri
 export function decodeHead(value: string | undefined): Head {
   try {
     const { r, i, b, m, s } = JSON.parse(value ?? "") as Record<string, unknown>;
-    return { revision: countOf(r), id: typeof i === "string" ? i : "", isBusy: b !== 0, members: countOf(m), bytes: countOf(s) };
+    const [revision = 0, members = 0, bytes = 0] = [r, m, s].map((one) => (isCount(one) ? one : undefined));
+    return { revision, id: typeof i === "string" ? i : "", isBusy: b !== 0, members, bytes };
   } catch {
     return NO_HEAD;
   }
-}
-
-function countOf(value: unknown): number {
-  return isCount(value) ? value : 0;
 }

@@ -34,48 +34,31 @@ export interface HoldContext extends Pick<FleetSettings, "clock" | "names" | "me
   readonly onLetGo: (hold: Hold, end: Ended, error: unknown) => void;
 }
 
-/** One grant of a shard to this process. */
-export interface Grant {
-  readonly name: string;
-  /** The revision that granted the shard. */
-  readonly since: number;
-  readonly session: HeldLeadership;
-}
-
 /** A shard from its grant until this process has let it go. */
 export class Hold {
   readonly shard: Shard;
   readonly since: number;
   /** Resolves when the task has settled. */
   readonly settled: Promise<void>;
+  isSettled = false;
   readonly #context: HoldContext;
   readonly #stop = new AbortController();
   readonly #startedMs: number;
   #checkpointMs: number;
-  #isSettled = false;
   /** Aborts once the task has settled. Most holds never wait for that. */
   #waiting: AbortController | undefined;
   #stalled: Error | undefined;
   #isOver = false;
   #isLetGo = false;
 
-  constructor(context: HoldContext, grant: Grant) {
-    const { clock } = context;
+  /** @param since the revision that granted the shard. */
+  constructor(context: HoldContext, name: string, since: number, session: HeldLeadership) {
     this.#context = context;
-    this.since = grant.since;
-    this.#startedMs = clock.monotonicMs();
+    this.since = since;
+    this.#startedMs = context.clock.monotonicMs();
     this.#checkpointMs = this.#startedMs;
-    this.shard = this.#makeShard(grant);
+    this.shard = this.#makeShard(name, session);
     this.settled = this.#work();
-  }
-
-  get name(): string {
-    return this.shard.name;
-  }
-
-  /** True once its task has settled. */
-  get isSettled(): boolean {
-    return this.#isSettled;
   }
 
   /** True once it was told to stop. */
@@ -95,21 +78,19 @@ export class Hold {
     let failed: { readonly error: unknown } | undefined;
     let isReturned = false;
     try {
-      if (await seal(this.shard)) {
-        // After a freeze no timer has run yet, so the clocks decide.
-        if (!this.isLeaving && this.shard.isValid()) {
-          onStarted(this.shard);
-          // The wait for the fence is no stall.
-          this.#checkpointMs = clock.monotonicMs();
-          void this.#watchStall();
-          await task(this.shard);
-          isReturned = !this.isLeaving;
-        }
+      // After a freeze no timer has run yet, so the clocks decide.
+      if ((await seal(this.shard)) && !this.isLeaving && this.shard.isValid()) {
+        onStarted(this.shard);
+        // The wait for the fence is no stall.
+        this.#checkpointMs = clock.monotonicMs();
+        void this.#watchStall();
+        await task(this.shard);
+        isReturned = !this.isLeaving;
       }
     } catch (error) {
       if (!this.isLeaving) failed = { error };
     }
-    this.#isSettled = true;
+    this.isSettled = true;
     this.#waiting?.abort();
     const hasWorked = clock.monotonicMs() - this.#startedMs >= WORKED_MS;
     this.#letGo(failed ? (hasWorked ? "failed-late" : "failed") : isReturned ? "returned" : "left", failed?.error);
@@ -117,12 +98,11 @@ export class Hold {
 
   async #limitDrain(): Promise<void> {
     const { timing, onOverrun } = this.#context;
-    const { drainTimeoutMs, leaseDurationMs } = timing;
-    await this.#settledWithin(drainTimeoutMs);
+    await this.#settledWithin(timing.drainTimeoutMs);
     if (this.#isLetGo) return;
     this.#isOver = true;
     onOverrun(this.shard);
-    await this.#settledWithin(leaseDurationMs);
+    await this.#settledWithin(timing.leaseDurationMs);
     this.#letGo("failed", this.#endedError("its task has not settled in time."));
   }
 
@@ -141,7 +121,7 @@ export class Hold {
   }
 
   async #settledWithin(ms: number): Promise<void> {
-    if (this.#isSettled) return;
+    if (this.isSettled) return;
     this.#waiting ??= new AbortController();
     await sleep(this.#context.clock, ms, this.#waiting.signal).catch(() => undefined);
   }
@@ -153,16 +133,15 @@ export class Hold {
     this.#isLetGo = true;
     const end = this.#stalled ? ("failed" as const) : how;
     if (!this.isLeaving) this.#stop.abort(this.#endedError("its task has settled."));
-    this.#context.onLetGo(this, { shard: this.name, since: this.since, how: end }, this.#stalled ?? error);
+    this.#context.onLetGo(this, { shard: this.shard.name, since: this.since, how: end }, this.#stalled ?? error);
   }
 
   #endedError(why: string): LeaseholdError {
     return new LeadershipEndedError(this.shard.election, this.since, "released", why);
   }
 
-  #makeShard({ session, name, since }: Grant): Shard {
+  #makeShard(name: string, session: HeldLeadership): Shard {
     const { clock, names, memberId } = this.#context;
-    const isValid = (): boolean => !this.#isOver && session.isValid();
     const { signal } = this.#stop;
     let ended: Promise<Error> | undefined;
     return {
@@ -174,9 +153,9 @@ export class Hold {
       name,
       election: names.shard(name),
       candidateId: memberId,
-      term: since,
+      term: this.since,
       termId: clock.randomUuid(),
-      isValid,
+      isValid: () => !this.#isOver && session.isValid(),
       remainingMs: () => (this.#isOver ? 0 : session.remainingMs()),
       assertValid: () => {
         if (this.#isOver) throw this.#endedError("this process has let it go.");

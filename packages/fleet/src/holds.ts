@@ -2,12 +2,14 @@
 
 import type { HeldLeadership } from "@leasehold/core";
 import { onAbort } from "@leasehold/core/provider";
-import { Hold, type HoldContext } from "./hold.ts";
-import type { Member, Plan } from "./plan.ts";
+import { Hold, type HoldContext, type Shard } from "./hold.ts";
+import type { Plan } from "./plan.ts";
 import { idOf } from "./session.ts";
 import type { Ended } from "./report.ts";
 
 export class Holds {
+  /** The revision of the plan that this session has carried out. */
+  applied = 0;
   readonly #context: HoldContext;
   /** The shards that this process has not let go. */
   readonly #held = new Map<string, Hold>();
@@ -15,24 +17,25 @@ export class Holds {
   readonly #stuck = new Map<string, Hold>();
   /** The shards that were let go in this session, until the plan shows it. */
   readonly #ended = new Map<string, Ended>();
-  /** The revision of the plan that this session has carried out. */
-  #applied = 0;
   #whenEmpty: (() => void) | undefined;
 
   constructor(context: HoldContext) {
-    const onLetGo: HoldContext["onLetGo"] = (hold, end, error) => {
-      this.#letGo(hold, end);
-      context.onLetGo(hold, end, error);
+    this.#context = {
+      ...context,
+      onLetGo: (hold, end, error) => {
+        this.#letGo(hold, end);
+        context.onLetGo(hold, end, error);
+      },
     };
-    this.#context = { ...context, onLetGo };
-  }
-
-  get applied(): number {
-    return this.#applied;
   }
 
   get all(): readonly Hold[] {
     return [...this.#held.values()];
+  }
+
+  /** The shards that are valid at this moment. */
+  get valid(): readonly Shard[] {
+    return this.all.map(({ shard }) => shard).filter((shard) => shard.isValid());
   }
 
   /** Tasks that still run although their time to drain is over. */
@@ -46,13 +49,13 @@ export class Holds {
 
   /** The names of the shards whose tasks are to stop, or of all if the member stops. */
   draining(isStopping: boolean): Set<string> {
-    return new Set(this.all.filter(({ isLeaving }) => isStopping || isLeaving).map(({ name }) => name));
+    return new Set(this.all.filter(({ isLeaving }) => isStopping || isLeaving).map(({ shard }) => shard.name));
   }
 
   /** Begins with another session, whose end is the end of all its shards. Notes of the former one are dropped. */
   begin({ signal }: HeldLeadership): void {
     this.#ended.clear();
-    this.#applied = 0;
+    this.applied = 0;
     onAbort(signal, (reason) => this.leaveAll(reason));
   }
 
@@ -61,11 +64,14 @@ export class Holds {
    * the last one counts for nothing.
    */
   apply(plan: Plan, slot: number, session: HeldLeadership, isStopping: boolean): void {
-    if (plan.revision <= this.#applied || !session.isValid() || session.signal.aborted) return;
-    this.#applied = plan.revision;
-    const granted = grantsOf(plan, slot, session);
+    if (plan.revision <= this.applied || !session.isValid() || session.signal.aborted) return;
+    this.applied = plan.revision;
+    const member = plan.members.get(slot);
+    // The plan may name another session of the slot.
+    const isNamed = member?.term === session.term && member.id === idOf(session);
+    const granted = new Map([...plan.shards].filter(([, entry]) => isNamed && entry.slot === slot));
     for (const { shard, since } of this.ended) if (granted.get(shard)?.since !== since) this.#ended.delete(shard);
-    for (const held of this.all) if (granted.get(held.name)?.since !== held.since) held.leave();
+    for (const held of this.all) if (granted.get(held.shard.name)?.since !== held.since) held.leave();
     for (const [shard, { since, leaving }] of granted) {
       const held = this.#held.get(shard);
       if (held) {
@@ -74,7 +80,7 @@ export class Holds {
         if (held.since !== since) this.#refuse(shard, since);
       } else if (this.#stuck.has(shard)) this.#refuse(shard, since);
       else if (!leaving && !isStopping && !this.#ended.has(shard)) {
-        this.#held.set(shard, new Hold(this.#context, { name: shard, since, session }));
+        this.#held.set(shard, new Hold(this.#context, shard, since, session));
       }
     }
   }
@@ -104,17 +110,4 @@ export class Holds {
     if ((this.#ended.get(shard)?.since ?? 0) < since) this.#ended.set(shard, end);
     if (this.#held.size === 0) this.#whenEmpty?.();
   }
-}
-
-/** Returns the shards that the plan grants to this very session. */
-function grantsOf(
-  { members, shards }: Plan,
-  slot: number,
-  session: HeldLeadership,
-): Map<string, { since: number; leaving: boolean }> {
-  const granted = new Map<string, { since: number; leaving: boolean }>();
-  const member: Member | undefined = members.get(slot);
-  if (member?.term !== session.term || member.id !== idOf(session)) return granted;
-  for (const [shard, entry] of shards) if (entry.slot === slot) granted.set(shard, entry);
-  return granted;
 }

@@ -1,35 +1,38 @@
 // One process of a fleet: its session, its polls, its shards, and the coordinator's work while it holds the head.
 
 import type { HeldLeadership, LeaseSnapshot } from "@leasehold/core";
-import type { FleetTotals } from "@leasehold/core/diagnostics";
 import { DrainTimeoutError, isMisuse, isRefusal, onAbort, sleep } from "@leasehold/core/provider";
 import { Coordinator } from "./coordinator.ts";
 import { FleetRecords } from "./fleet-records.ts";
 import type { FleetSettings } from "./fleet-options.ts";
-import type { FleetReporter } from "./fleet-reporter.ts";
+import type { FleetContext, FleetReporter } from "./fleet-reporter.ts";
 import { decodeHead, NO_HEAD, type Head } from "./head.ts";
-import type { Shard, ShardTask } from "./hold.ts";
+import type { ShardTask } from "./hold.ts";
 import { Holds } from "./holds.ts";
+import { Lasting } from "./lasting.ts";
 import type { Plan } from "./plan.ts";
 import { encodeReport } from "./report.ts";
-import { Seals } from "./seals.ts";
+import { sealing } from "./seals.ts";
 import { idOf, Slots, type Session } from "./session.ts";
 
 /** A member that stops waits so many renew intervals for a coordinator. Then it ends its tasks by itself. */
 const PATIENCE = 4;
+/** After so many failed rounds a coordinator lets the other members try. */
+const MAX_FAILURES = 3;
 /** At least this fraction of the retry period passes between two polls, however many tasks end. */
 const LEAST_PAUSE = 0.2;
 /** A large plan is read at this rate by all members together, in bytes a millisecond. */
 const READ_RATE = 16_000;
 
 export class FleetMember {
-  readonly #settings: FleetSettings;
-  readonly #reporter: FleetReporter;
-  readonly #records: FleetRecords;
+  readonly holds: Holds;
+  /** The office of this member while it holds the head. */
+  coordinator: Coordinator | undefined;
+  readonly #context: FleetContext;
   readonly #slots: Slots;
-  readonly #seals: Seals;
-  readonly #holds: Holds;
-  readonly #coordinator: Coordinator;
+  #failedRounds = 0;
+  /** Until then this member does not compete for the head. */
+  #standsBackUntilMs = -Infinity;
   #head: Head = NO_HEAD;
   /** The highest revision that a head has told. */
   #confirmed = 0;
@@ -38,61 +41,35 @@ export class FleetMember {
   /** The plan asks for fences. */
   #isFenced: boolean;
   #reported = "";
-  #joinedMs = 0;
   #hasContact = false;
-  #stopSinceMs: number | undefined;
+  #isStopping = false;
+  readonly #lasting: Lasting;
   #wake: (() => void) | undefined;
 
   constructor(settings: FleetSettings, task: ShardTask, reporter: FleetReporter) {
-    this.#settings = settings;
-    this.#reporter = reporter;
-    this.#records = new FleetRecords(settings);
-    this.#slots = new Slots(settings, this.#records);
-    this.#seals = new Seals(settings, this.#records);
-    this.#coordinator = new Coordinator(settings, this.#records, reporter);
+    this.#context = { ...settings, records: new FleetRecords(settings), reporter };
+    this.#slots = new Slots(this.#context);
+    this.#lasting = new Lasting(settings.clock);
     this.#isFenced = settings.fenced;
-    this.#holds = new Holds({
+    const seal = sealing(this.#context);
+    this.holds = new Holds({
       ...settings,
       task,
-      seal: async (shard) => (this.#isFenced ? await this.#seals.seal(shard) : true),
+      seal: async (shard) => !this.#isFenced || (await seal(shard)),
       onStarted: (shard) => reporter.emit("shardStarted", { shard }),
       onOverrun: (shard) => reporter.emit("overrun", { shard }),
       onLetGo: ({ shard }, { how }, error) => {
-        const isFailure = how === "failed" || how === "failed-late";
-        if (isFailure) reporter.emit("shardFailed", { shard, error });
-        else reporter.emit("shardStopped", { shard });
         // A failure is told with the next renewal, because its shard rests anyway.
-        if (!isFailure) this.#wake?.();
+        if (how === "failed" || how === "failed-late") return reporter.emit("shardFailed", { shard, error });
+        reporter.emit("shardStopped", { shard });
+        this.#wake?.();
       },
     });
   }
 
-  get isCoordinator(): boolean {
-    return this.#coordinator.isActive;
-  }
-
-  get isStopping(): boolean {
-    return this.#stopSinceMs !== undefined;
-  }
-
-  /** The shards that are valid at this moment. */
-  get shards(): readonly Shard[] {
-    return this.#holds.all.map(({ shard }) => shard).filter((shard) => shard.isValid());
-  }
-
-  /** The whole fleet, if this member coordinates it. */
-  get totals(): FleetTotals | undefined {
-    return this.#coordinator.totals;
-  }
-
-  /** True while a task runs although its time to drain is over. */
-  get isStuck(): boolean {
-    return this.#holds.stuck.length > 0;
-  }
-
   /** Hands every shard over, and leaves. */
   stop(): void {
-    this.#stopSinceMs ??= this.#settings.clock.monotonicMs();
+    this.#isStopping = true;
     this.#wake?.();
   }
 
@@ -101,33 +78,29 @@ export class FleetMember {
    * @throws {DrainTimeoutError} if a task still runs although its time to drain is over.
    */
   async run(): Promise<void> {
-    while (!this.isStopping) {
+    while (!this.#isStopping) {
       const session = await this.#join();
       if (session) await this.#serve(session);
     }
-    const [stuck] = this.#holds.stuck;
+    const [stuck] = this.holds.stuck;
     if (!stuck) return;
-    const { drainTimeoutMs, leaseDurationMs } = this.#settings.timing;
+    const { drainTimeoutMs, leaseDurationMs } = this.#context.timing;
     throw new DrainTimeoutError(stuck.shard.election, stuck.since, drainTimeoutMs + leaseDurationMs);
   }
 
   async #join(): Promise<Session | undefined> {
-    const { clock, timing } = this.#settings;
-    let refusedMs: number | undefined;
-    while (!this.isStopping) {
+    const { clock, timing, records } = this.#context;
+    while (!this.#isStopping) {
       try {
         // A member that cannot read the plan would be granted shards that it never starts.
-        const stored = await this.#records.readPlan(true);
+        const stored = await records.readPlan(true);
         const session = await this.#slots.take(stored?.plan.members ?? new Map());
         this.#contact(undefined);
-        refusedMs = undefined;
         if (session) return session;
       } catch (error) {
         this.#contact(error);
-        if (isMisuse(error)) throw error;
-        refusedMs = isRefusal(error) ? (refusedMs ?? clock.monotonicMs()) : undefined;
-        if (!this.#hasContact && refusedMs !== undefined && clock.monotonicMs() - refusedMs >= timing.leaseDurationMs)
-          throw error;
+        const refusedMs = this.#lasting.ms("refused", isRefusal(error) && !this.#hasContact);
+        if (isMisuse(error) || refusedMs >= timing.leaseDurationMs) throw error;
       }
       await this.#pause(timing.retryPeriodMs * (0.5 + clock.random() / 2));
     }
@@ -136,45 +109,39 @@ export class FleetMember {
 
   async #serve(session: Session): Promise<void> {
     const { leadership, slot, elector } = session;
-    const { term } = leadership;
-    const { clock } = this.#settings;
-    this.#holds.begin(leadership);
+    const { term, signal } = leadership;
+    const { reporter } = this.#context;
+    const isOver = (): boolean => signal.aborted || (this.#isStopping && this.holds.all.length === 0);
+    this.holds.begin(leadership);
     this.#reported = "";
-    this.#joinedMs = clock.monotonicMs();
-    this.#reporter.emit("joined", { slot, term });
-    const stopListening = onAbort(leadership.signal, () => this.#wake?.());
-    elector.on("renewed", () => this.#reporter.emit("renewed", { slot, term }));
-    while (!leadership.signal.aborted && !(this.isStopping && this.#holds.all.length === 0)) {
+    this.#lasting.ms("session", true, idOf(leadership));
+    reporter.emit("joined", { slot, term });
+    const stopListening = onAbort(signal, () => this.#wake?.());
+    elector.on("renewed", () => reporter.emit("renewed", { slot, term }));
+    while (!isOver()) {
       await this.#step(session);
-      if (leadership.signal.aborted || (this.isStopping && this.#holds.all.length === 0)) break;
-      await this.#pause(this.#pauseMs());
+      if (!isOver()) await this.#pause(this.#pauseMs());
     }
     stopListening();
     // A member without a session does not plan either. A task that drains for long must not keep others from it.
-    await this.#coordinator.resign();
-    this.#holds.leaveAll();
-    await this.#holds.empty();
+    await this.#resign();
+    this.holds.leaveAll();
+    await this.holds.empty();
     await this.#leave(session);
-    this.#reporter.emit("left", { slot, term });
+    reporter.emit("left", { slot, term });
   }
 
   /** Gives the session up. If a task still runs, the session is left to expire. */
-  async #leave({ slot, leadership, elector }: Session): Promise<void> {
-    const { stuck } = this.#holds;
+  async #leave({ leadership, elector }: Session): Promise<void> {
+    const { stuck } = this.holds;
     const release = async (): Promise<void> => {
-      this.#records.giveUp(slot, idOf(leadership));
+      this.#context.records.giveUp(idOf(leadership));
       await leadership.release().catch(() => undefined);
     };
     if (stuck.length === 0) return await release();
     // This ends the renewals once the time to drain is over, and releases nothing.
     void elector.stop().catch(() => undefined);
     void Promise.all(stuck.map(({ settled }) => settled)).then(release);
-  }
-
-  /** True if no coordinator has taken this member's shards although it has waited for one. */
-  get #isOutOfPatience(): boolean {
-    const { clock, timing } = this.#settings;
-    return this.#stopSinceMs !== undefined && clock.monotonicMs() - this.#stopSinceMs > PATIENCE * timing.renewIntervalMs;
   }
 
   /** Polls, carries the plan out, and reports. A failure of one does not keep the others back. */
@@ -184,34 +151,56 @@ export class FleetMember {
     const failed = (error: unknown): void => void failures.push(error);
     await this.#poll(leadership).catch(failed);
     await this.#carryOut(session).catch(failed);
-    if (this.#isOutOfPatience) this.#holds.leaveAll();
+    // No coordinator has taken the shards of this member although it has waited for one.
+    const waitsMs = this.#lasting.ms("stops", this.#isStopping);
+    if (waitsMs > PATIENCE * this.#context.timing.renewIntervalMs) this.holds.leaveAll();
     await this.#report(leadership).catch(failed);
     if (!leadership.signal.aborted) this.#contact(failures[0]);
   }
 
   #contact(error: unknown): void {
-    if (error === undefined) this.#hasContact = true;
-    this.#reporter.contact(error);
+    this.#hasContact ||= error === undefined;
+    this.#context.reporter.contact(error);
   }
 
   /** Does a coordinator's round, or polls the head as a standby does. */
   async #poll(leadership: HeldLeadership): Promise<void> {
     const known = Math.max(this.#confirmed, this.#carriedOut);
-    if (this.#coordinator.isActive) {
-      await this.#coordinator.round(known);
-      this.#confirmed = Math.max(this.#confirmed, this.#coordinator.plan?.revision ?? 0);
-      return;
-    }
-    const { clock, timing } = this.#settings;
+    if (this.coordinator) return await this.#coordinate(this.coordinator, known);
+    const { clock, timing } = this.#context;
     const found = await this.#readHead();
     const isOpen = !found || ((found.state === "vacant" || found.state === "expired") && !found.bar);
-    if (!isOpen || this.isStopping || this.#coordinator.standsBack) return;
+    if (!isOpen || this.#isStopping || clock.monotonicMs() < this.#standsBackUntilMs) return;
     await this.#pause(timing.retryPeriodMs * clock.random());
-    if (leadership.isValid() && !leadership.signal.aborted) await this.#coordinator.take(known);
+    if (!leadership.isValid() || leadership.signal.aborted) return;
+    this.coordinator = await Coordinator.take(this.#context, known);
+    this.#failedRounds = 0;
+  }
+
+  async #coordinate(coordinator: Coordinator, known: number): Promise<void> {
+    try {
+      await coordinator.round(known);
+      this.#failedRounds = 0;
+      this.#confirmed = Math.max(this.#confirmed, coordinator.plan?.revision ?? 0);
+      if (coordinator.isOver) this.coordinator = undefined;
+    } catch (error) {
+      this.#failedRounds += 1;
+      if (this.#failedRounds < MAX_FAILURES) throw error;
+      const { clock, timing } = this.#context;
+      if (!coordinator.isAlone) this.#standsBackUntilMs = clock.monotonicMs() + 2 * timing.leaseDurationMs;
+      await this.#resign();
+      throw error;
+    }
+  }
+
+  async #resign(): Promise<void> {
+    const coordinator = this.coordinator;
+    this.coordinator = undefined;
+    await coordinator?.resign();
   }
 
   async #readHead(): Promise<LeaseSnapshot | undefined> {
-    const { store, names, timing } = this.#settings;
+    const { store, names, timing } = this.#context;
     const found = await store.read(names.head, { timeoutMs: timing.attemptTimeoutMs });
     this.#head = decodeHead(found?.value);
     this.#confirmed = Math.max(this.#confirmed, this.#head.revision);
@@ -220,20 +209,20 @@ export class FleetMember {
 
   /** Carries out the plan, if there is a newer one. */
   async #carryOut({ leadership, slot }: Session): Promise<void> {
-    if (this.#confirmed <= this.#holds.applied) return;
-    const plan = this.#coordinator.isActive ? this.#coordinator.plan : await this.#readPlan();
+    if (this.#confirmed <= this.holds.applied) return;
+    const plan = this.coordinator ? this.coordinator.plan : await this.#readPlan();
     if (!plan) return;
-    this.#isFenced = this.#settings.fenced || plan.fenced;
-    this.#holds.apply(plan, slot, leadership, this.isStopping);
-    this.#carriedOut = Math.max(this.#carriedOut, this.#holds.applied);
+    this.#isFenced = this.#context.fenced || plan.fenced;
+    this.holds.apply(plan, slot, leadership, this.#isStopping);
+    this.#carriedOut = Math.max(this.#carriedOut, this.holds.applied);
   }
 
   /** Reads the plan. It counts if the head tells of this very write: it was acknowledged then, and no failover undoes it. */
   async #readPlan(): Promise<Plan | undefined> {
-    const { clock } = this.#settings;
+    const { clock, records } = this.#context;
     const spreadMs = (this.#head.members * this.#head.bytes) / READ_RATE;
     if (spreadMs > 1) await sleep(clock, spreadMs * clock.random());
-    const found = await this.#records.readPlan(false);
+    const found = await records.readPlan(false);
     const counts = (): boolean => found?.plan.revision === this.#head.revision && found.id === this.#head.id;
     // The plan may have changed since the poll.
     if (!counts()) await this.#readHead();
@@ -242,16 +231,17 @@ export class FleetMember {
 
   /** Tells of itself, where there is something new. */
   async #report(leadership: HeldLeadership): Promise<void> {
-    const { clock, memberId, list, fenced, weight, maxShards, priority, timing } = this.#settings;
+    const { memberId, shards, fenced, weight, maxShards, priority, timing } = this.#context;
+    const id = idOf(leadership);
     const text = encodeReport({
-      id: idOf(leadership),
+      id,
       name: memberId,
-      applied: this.#holds.applied,
-      list: list.mark,
-      draining: this.#holds.draining(this.isStopping),
-      ended: this.#holds.ended,
-      stopping: this.isStopping,
-      steady: clock.monotonicMs() - this.#joinedMs >= timing.renewIntervalMs,
+      applied: this.holds.applied,
+      list: shards.mark,
+      draining: this.holds.draining(this.#isStopping),
+      ended: this.holds.ended,
+      stopping: this.#isStopping,
+      steady: this.#lasting.ms("session", true, id) >= timing.renewIntervalMs,
       fenced,
       weight,
       maxShards,
@@ -263,19 +253,20 @@ export class FleetMember {
   }
 
   #pauseMs(): number {
-    const { clock, store, names, timing } = this.#settings;
+    const { clock, store, names, timing } = this.#context;
     const { renewIntervalMs, retryPeriodMs } = timing;
-    const aimMs = this.#coordinator.isActive
-      ? Math.min(renewIntervalMs, this.#coordinator.dueInMs)
-      : Math.min(renewIntervalMs, store.nextLookMs(names.head, renewIntervalMs));
-    const isBusy = this.#coordinator.isActive ? this.#coordinator.isBusy : this.#head.isBusy;
-    const isFast = isBusy || this.isStopping || this.#holds.all.some(({ isLeaving }) => isLeaving);
+    const { dueInMs, isBusy } = this.coordinator ?? {
+      dueInMs: store.nextLookMs(names.head, renewIntervalMs),
+      isBusy: this.#head.isBusy,
+    };
+    const aimMs = Math.min(renewIntervalMs, dueInMs);
+    const isFast = isBusy || this.#isStopping || this.holds.all.some(({ isLeaving }) => isLeaving);
     return isFast ? Math.min(retryPeriodMs, aimMs) * (0.8 + 0.2 * clock.random()) : aimMs;
   }
 
   /** Waits. A shard that is let go, a stop or a lost session ends the wait early, but not the first part of it. */
   async #pause(ms: number): Promise<void> {
-    const { clock, timing } = this.#settings;
+    const { clock, timing } = this.#context;
     const leastMs = Math.min(ms, LEAST_PAUSE * timing.retryPeriodMs);
     const waking = new AbortController();
     this.#wake = () => waking.abort();

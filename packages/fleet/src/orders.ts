@@ -3,14 +3,15 @@
 import { ConfigurationError, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
-import { storeOf } from "./fleet-options.ts";
+import { DEFAULT_LEASE_MS, storeOf } from "./fleet-options.ts";
 import { openFleet, type MemberStatus } from "./fleet-status.ts";
-import type { Plan } from "./plan.ts";
+import { decodeHead } from "./head.ts";
+import { decodePlan } from "./plan-text.ts";
+import { ownerOf, type Plan } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
 /** The tries of a swap while coordinators write the plan, too. */
 const TRIES = 8;
-const REASON = "the fleet is reset";
 
 /**
  * Asks the holder of a shard to leave it. Another member gets it, as after a failure; with one member its task begins anew. Returns
@@ -29,14 +30,13 @@ export async function releaseShard(
   names.checkShard(shard);
   if (!Number.isSafeInteger(ifTerm))
     throw new ConfigurationError(`ifTerm is ${String(ifTerm)}; it must be the term of the shard.`);
-  const { records } = openFleet(store, fleet);
+  const records = openFleet(store, fleet);
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const stored = await records.readPlan(true);
-    const entry = stored?.plan.shards.get(shard);
-    const owner = entry?.slot === undefined ? undefined : stored?.plan.members.get(entry.slot);
-    if (!stored || entry?.slot === undefined || !owner || entry.since !== ifTerm) return false;
-    if (entry.leaving) return await records.tell(stored.plan.revision);
-    const { plan, version } = stored;
+    const { plan, version } = (await records.readPlan(true)) ?? {};
+    const entry = plan?.shards.get(shard);
+    const owner = plan && entry && ownerOf(plan, entry);
+    if (entry?.slot === undefined || !owner || entry.since !== ifTerm) return false;
+    if (entry.leaving) return await records.tell(plan.revision);
     const revision = plan.revision + 1;
     const members = new Map(plan.members).set(entry.slot, { ...owner, asked: revision });
     const shards = new Map(plan.shards).set(shard, { ...entry, leaving: true, released: true });
@@ -68,36 +68,49 @@ export async function resetFleet(
   { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<{ readonly revision: number }> {
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw new ConfigurationError("signal must be an AbortSignal.");
-  const { records, names, clock } = openFleet(store, fleet);
-  const { revision, version, leaseMs: plannedMs } = await records.readMark();
-  const shown = await records.highest();
-  if (version === undefined && shown.term === undefined)
-    throw new ConfigurationError(`The store has no record of a fleet '${fleet}'; is that its name?`);
+  const records = openFleet(store, fleet);
+  const { names, clock, store: leases } = records.options;
+  const found = await records.read(names.plan, true);
+  const terms = found ? [found.term] : [];
+  let leaseMs = DEFAULT_LEASE_MS;
+  try {
+    leaseMs = Math.max(leaseMs, decodePlan(found?.record?.value ?? "").leaseMs);
+  } catch {
+    // The plan is damaged, or gone.
+  }
+  const note = ({ leaseDurationMs = 0 }: Pick<LeaseSnapshot, "leaseDurationMs">, term: number): void => {
+    terms.push(term);
+    leaseMs = Math.max(leaseMs, leaseDurationMs);
+  };
+  for (const member of (await records.listMembers()).values()) note(member, decodeReport(member.value)?.applied ?? 0);
+  if (records.told > 0) terms.push(records.told);
+  const head = await leases.read(names.head);
+  if (head) note(head, decodeHead(head.value).revision);
+  for await (const shard of leases.list(names.shards)) if (shard.state !== "foreign") note(shard, shard.term);
+  if (terms.length === 0) throw new ConfigurationError(`The store has no record of a fleet '${fleet}'; is that its name?`);
   // No term of the fleet's is as high.
-  const highest = Math.max(revision, shown.term ?? 0, Math.floor(clock.wallMs() / 1_000));
-  const leaseMs = Math.max(plannedMs, shown.leaseMs);
-  const plan: Plan = { revision: highest + 1, leaseMs, fenced: false, members: new Map(), shards: new Map() };
+  const revision = Math.max(...terms, Math.floor(clock.wallMs() / 1_000)) + 1;
+  const plan: Plan = { revision, leaseMs, fenced: false, members: new Map(), shards: new Map() };
   // A mark that grants nothing.
-  if (!(await records.writePlan({ ...plan, isResetting: true }, version))) throw wroteFirst(fleet);
-  await records.tell(plan.revision);
-  let waitMs = leaseMs;
+  if (!(await records.writePlan({ ...plan, isResetting: true }, found?.version))) throw wroteFirst(fleet);
+  await records.tell(revision);
   for (let isFirst = true, isDone = false; !isDone; isFirst = false) {
     isDone = !isFirst;
     for (const [slot, one] of await records.listMembers()) {
       const { state, term, leaseDurationMs = 0 } = one;
-      waitMs = Math.max(waitMs, leaseDurationMs);
+      leaseMs = Math.max(leaseMs, leaseDurationMs);
       // The list may lag. A later one shows the sessions that the first one did not.
-      if (isFirst ? state === "vacant" || term === 0 : !isOlder(one, plan.revision)) continue;
+      if (isFirst ? state === "vacant" || term === 0 : !isOlder(one, revision)) continue;
       isDone = false;
-      await storeOf(store).break(names.member(slot), { reason: REASON, ifTerm: term });
+      await leases.break(names.member(slot), { reason: "the fleet is reset", ifTerm: term });
     }
-    if (!isDone) await sleep(clock, waitMs, signal);
+    if (!isDone) await sleep(clock, leaseMs, signal);
   }
-  const next = { ...plan, revision: plan.revision + 1 };
+  const next = { ...plan, revision: revision + 1 };
   for (let tries = 0; tries < TRIES; tries += 1) {
     // A coordinator that has read the mark has written it once more.
     const stored = await records.readPlan(true);
-    if (stored?.plan.revision !== plan.revision) break;
+    if (stored?.plan.revision !== revision) break;
     if (!(await records.writePlan(next, stored.version))) continue;
     await records.tell(next.revision);
     return { revision: next.revision };

@@ -1,8 +1,7 @@
 // The plan as text: columns of fixed width, so that its size follows from the numbers of shards and members alone.
 
 import { isDeepStrictEqual } from "node:util";
-import { MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";
-import { isCount } from "./ranges.ts";
+import { isCount, MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";
 
 /** The first version is 1. A member that cannot read a version keeps what it has, and does not coordinate. */
 const VERSION = 1;
@@ -10,11 +9,9 @@ const VERSION = 1;
 /** The most bytes of a plan, beside which the rest of its record fits into any store. */
 export const MAX_PLAN_BYTES = 64_000;
 
-/** The most bytes of a plan without its members and shards. */
+/** The most bytes of a plan's parts: the rest, a member, a numbered shard. A name counts beside it, with quotes and comma. */
 const HEAD_BYTES = 200;
-/** The most bytes of one member. */
 const MEMBER_BYTES = 50;
-/** The most bytes of one numbered shard in a plan. A name counts beside it, with its quotes and its comma. */
 const SHARD_BYTES = 7;
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
@@ -84,8 +81,7 @@ export function decodePlan(text: string): Plan {
     const slot = owner === 0 ? undefined : owner - 1;
     if (slot !== undefined && !members.has(slot)) throw notAPlan();
     shards.set(name, {
-      ...(slot === undefined ? {} : { slot }),
-      since: slot === undefined ? 0 : r - (ages[index] as number),
+      ...(slot === undefined ? { since: 0 } : { slot, since: r - (ages[index] as number) }),
       leaving: (flag & LEAVING) > 0,
       ...(flag & RELEASED ? { released: true as const } : {}),
       fails: flag % LEAVING,

@@ -3,7 +3,6 @@
 import type { LeaseRecord } from "@leasehold/core/provider";
 import type { Report } from "./report.ts";
 
-/** One shard in the plan. */
 export interface Entry {
   /** The slot of the member that holds the shard; undefined while it is free. */
   readonly slot?: number | undefined;
@@ -52,7 +51,6 @@ export interface SeenSlot {
   readonly report?: Report | undefined;
 }
 
-/** The slots by their numbers. */
 export type Seen = ReadonlyMap<number, SeenSlot>;
 
 /** The way in which a holder lost its shard. */
@@ -67,17 +65,15 @@ export function sessionName(memberId: string, id: string): string {
 export function enderName(session: string): string {
   return session.endsWith(ENDED) ? session : session + ENDED;
 }
-
 const ENDED = " ended";
+
+export type Fate = "held" | "over" | "gone";
 
 /**
  * Returns what a slot's record proves about a session. `over` stays true: only the session itself and the coordinator that ended it
  * write such a record. A later term proves nothing, because the record may have been deleted or restored while the session goes on.
  */
-export function fateOf(
-  id: string,
-  record: Pick<LeaseRecord, "candidateId" | "termId" | "bars"> | undefined,
-): "held" | "over" | "gone" {
+export function fateOf(id: string, record: Pick<LeaseRecord, "candidateId" | "termId" | "bars"> | undefined): Fate {
   const name = record?.candidateId ?? "";
   if (name.endsWith(`#${id}${ENDED}`)) return "over";
   if (!name.endsWith(`#${id}`)) return "gone";
@@ -106,7 +102,11 @@ export function letGo(shard: string, entry: Entry, member: Member, seen: SeenSlo
   return entry.released ? "released" : "left";
 }
 
-/** Returns the member that a shard's entry names. */
 export function ownerOf({ members }: Plan, { slot }: Entry): Member | undefined {
   return slot === undefined ? undefined : members.get(slot);
+}
+
+/** Reports whether a decoded value is a whole number from 0. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }

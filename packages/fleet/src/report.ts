@@ -1,21 +1,18 @@
 // The report of a member: the value of its session's lease. It says what the member has carried out, and what it has let go.
 
-import { fromRanges, isCount, toRanges } from "./ranges.ts";
-import type { Freed } from "./plan.ts";
+import { isCount, type Freed } from "./plan.ts";
 
-/** A shard that a member has let go. */
+/** A shard that a member has let go, with its term. */
 export interface Ended {
   readonly shard: string;
-  /** The term of the shard. */
   readonly since: number;
   /** `failed-late`: after at least a minute of work, so that it counts as a first failure. */
   readonly how: Exclude<Freed, "over" | "released">;
 }
 
 export interface Report {
-  /** The beginning of the session's termId. */
+  /** The id of the session, and the label of the member. */
   readonly id: string;
-  /** The member's label. */
   readonly name: string;
   /** The revision of the plan that this member has carried out. */
   readonly applied: number;
@@ -26,7 +23,6 @@ export interface Report {
   readonly stopping: boolean;
   /** Its session has been renewed at least once. */
   readonly steady: boolean;
-  /** It asks for a fence of each shard. */
   readonly fenced: boolean;
   /** A mark of its list of shards: members whose lists are equal have equal marks. */
   readonly list: string;
@@ -63,26 +59,23 @@ export function encodeReport(report: Report): string {
   }
 }
 
-function text(report: Report, draining: unknown, ended: readonly Ended[]): string {
-  const { id, name, applied, stopping, steady, fenced, list, weight, maxShards, priority } = report;
+/** A report leaves these out. */
+const DEFAULTS: Readonly<Record<string, unknown>> = {
+  stopping: false,
+  steady: false,
+  fenced: false,
+  weight: 1,
+  maxShards: Infinity,
+  priority: 0,
+};
+
+function text(report: Report, draining: readonly Range[] | "all", ended: readonly Ended[]): string {
   // A shard that has left is no longer among those that drain. It is named where those are not.
   const named = ended.filter(({ how }) => how !== "left" || draining === "all");
   const ends = named.map(({ shard, since, how }) => [shard, since, HOW.indexOf(how)]);
-  return JSON.stringify({
-    v: VERSION,
-    id,
-    name,
-    applied,
-    list,
-    ...(draining === "all" || (draining as unknown[]).length > 0 ? { draining } : {}),
-    ...(ends.length > 0 ? { ended: ends } : {}),
-    ...(stopping ? { stopping } : {}),
-    ...(steady ? { steady } : {}),
-    ...(fenced ? { fenced } : {}),
-    ...(weight === 1 ? {} : { weight }),
-    ...(maxShards === Infinity ? {} : { maxShards }),
-    ...(priority === 0 ? {} : { priority }),
-  });
+  const filled = <T extends { readonly length: number }>(list: T): T | undefined => (list.length > 0 ? list : undefined);
+  const whole = { v: VERSION, ...report, draining: filled(draining), ended: filled(ends) };
+  return JSON.stringify(whole, (name, value: unknown) => (value === DEFAULTS[name] ? undefined : value));
 }
 
 /**
@@ -125,7 +118,42 @@ function endOf(found: unknown): Ended | undefined {
   return typeof shard === "string" && isCount(since) && named ? { shard, since, how: named } : undefined;
 }
 
-/** Reports whether a member may have this weight. */
 export function isWeight(weight: unknown): weight is number {
   return typeof weight === "number" && weight >= 0.01 && weight <= 100;
+}
+
+/** A run of numbers, or a name. */
+type Range = string | readonly [first: number, last: number];
+
+/** Returns the names as ranges. A name that is no whole number in its usual form stays a name. */
+export function toRanges(names: Iterable<string>): Range[] {
+  const others: string[] = [];
+  const numbers: number[] = [];
+  for (const name of names) {
+    if (/^(?:0|[1-9]\d{0,8})$/.test(name)) numbers.push(Number(name));
+    else others.push(name);
+  }
+  const ranges: Array<[number, number]> = [];
+  for (const number of numbers.toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last && last[1] + 1 === number) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return [...others, ...ranges];
+}
+
+/** Returns the names of ranges; `undefined` for anything else than ranges. */
+export function fromRanges(ranges: unknown, limit: number): Set<string> | undefined {
+  if (!Array.isArray(ranges)) return undefined;
+  const names = new Set<string>();
+  for (const range of ranges as unknown[]) {
+    if (typeof range === "string") names.add(range);
+    else {
+      if (!Array.isArray(range) || range.length !== 2) return undefined;
+      const [first, last] = range as unknown[];
+      if (!isCount(first) || !isCount(last) || last < first || last - first > limit) return undefined;
+      for (let number = first; number <= last; number += 1) names.add(String(number));
+    }
+  }
+  return names;
 }

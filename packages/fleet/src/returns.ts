@@ -10,23 +10,16 @@ const GRID_MS = 10_000;
 /** For so long after its rest a shard counts apart from the shares, and another return of its task counts as a failure. */
 const APART_MS = 60_000;
 
-interface Note {
-  readonly by: string;
-  readonly restsUntilMs: number;
-  readonly apartUntilMs: number;
-}
-
 /** By the monotonic clock of the coordinator. A coordinator that begins anew knows of none, which costs a shard its rest at most. */
 export class Returns {
-  readonly #notes = new Map<string, Note>();
+  readonly #notes = new Map<string, { by: string; restsUntilMs: number; apartUntilMs: number }>();
 
-  /** Notes a shard that was given back. Returns its rest, in milliseconds. */
-  note({ shard, by, how, fails }: GivenBack, nowMs: number): number {
-    const restMs = how === "returned" || how === "released" ? 0 : restAfter(fails);
+  note({ shard, by, how, fails }: GivenBack, nowMs: number): void {
+    const isWell = how === "returned" || how === "released";
+    const restMs = isWell ? 0 : Math.min(FIRST_REST_MS * 2 ** (fails - 1), LONGEST_REST_MS);
     const endMs = nowMs + restMs;
     const restsUntilMs = restMs < GRID_MS ? endMs : Math.ceil(endMs / GRID_MS) * GRID_MS;
     this.#notes.set(shard, { by, restsUntilMs, apartUntilMs: restsUntilMs + APART_MS });
-    return restsUntilMs - nowMs;
   }
 
   /** Returns what the next plan needs of the notes, and drops those that are over. */
@@ -46,9 +39,4 @@ export class Returns {
     const ends = [...this.#notes.values()].map(({ restsUntilMs }) => restsUntilMs - nowMs).filter((ms) => ms > 0);
     return Math.min(...ends, Infinity);
   }
-}
-
-/** Returns the rest after this many failures in a row, in milliseconds. */
-function restAfter(fails: number): number {
-  return Math.min(FIRST_REST_MS * 2 ** (fails - 1), LONGEST_REST_MS);
 }

@@ -1,38 +1,33 @@
 // How a process gets a session: the lease of a numbered slot, by the ordinary elector.
 
 import { Elector, isLeaseholdError, type HeldLeadership, type LeaseSnapshot } from "@leasehold/core";
-import type { FleetRecords } from "./fleet-records.ts";
-import type { FleetSettings } from "./fleet-options.ts";
+import type { FleetContext } from "./fleet-reporter.ts";
 import { MAX_SLOTS, sessionName } from "./plan.ts";
 
 /** The first range of free slots from which a process chooses. It doubles after each collision. */
 const FIRST_RANGE = 8;
 
+const ID_LENGTH = 8;
+
 export interface Session {
   readonly slot: number;
   readonly leadership: HeldLeadership;
-  /** The elector that holds it. */
   readonly elector: Elector;
 }
-
-const ID_LENGTH = 8;
 
 /** Returns the id of a session. Its report and the plan have it, and so has its record once it is over. */
 export function idOf({ candidateId }: Pick<HeldLeadership, "candidateId">): string {
   return candidateId.slice(-ID_LENGTH);
 }
 
-/** Takes free slots. */
 export class Slots {
-  readonly #settings: FleetSettings;
-  readonly #records: FleetRecords;
+  readonly #context: FleetContext;
   #range = FIRST_RANGE;
   /** Slots that this process cannot use: a record that was deleted and made anew, or one that is no lease. */
   readonly #unusable = new Set<number>();
 
-  constructor(settings: FleetSettings, records: FleetRecords) {
-    this.#settings = settings;
-    this.#records = records;
+  constructor(context: FleetContext) {
+    this.#context = context;
   }
 
   /**
@@ -40,8 +35,8 @@ export class Slots {
    * @param named the slots in the plan. Their records still have to show how the former sessions ended.
    */
   async take(named: ReadonlyMap<number, unknown>): Promise<Session | undefined> {
-    const { names, clock } = this.#settings;
-    const listed = await this.#records.listMembers();
+    const { names, clock, records } = this.#context;
+    const listed = await records.listMembers();
     const isFree = (slot: number): boolean => !this.#unusable.has(slot) && !named.has(slot) && isOpen(listed.get(slot));
     const free: number[] = [];
     for (let slot = 0; slot < MAX_SLOTS && free.length < this.#range; slot += 1) if (isFree(slot)) free.push(slot);
@@ -50,12 +45,8 @@ export class Slots {
     try {
       const elector = this.#elector(slot);
       const leadership = await elector.tryCampaign();
-      if (leadership) {
-        this.#range = FIRST_RANGE;
-        return { slot, leadership, elector };
-      }
-      this.#range = Math.min(2 * this.#range, MAX_SLOTS);
-      return undefined;
+      this.#range = leadership ? FIRST_RANGE : Math.min(2 * this.#range, MAX_SLOTS);
+      return leadership && { slot, leadership, elector };
     } catch (error) {
       if (!isLeaseholdError(error, "TERM_REGRESSED") && !isLeaseholdError(error, "FOREIGN_RECORD")) throw error;
       this.#unusable.add(slot);
@@ -64,7 +55,7 @@ export class Slots {
   }
 
   #elector(slot: number): Elector {
-    const { store, clock, names, memberId, timing, logger } = this.#settings;
+    const { store, clock, names, memberId, timing, logger } = this.#context;
     const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs } = timing;
     const times = { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs };
     const candidateId = sessionName(memberId, clock.randomUuid().slice(0, ID_LENGTH));

@@ -12,95 +12,73 @@ export type ShardsOption = number | readonly string[] | (() => readonly string[]
 
 /** A list leaves room in the plan for so many members at least. */
 const MEMBERS = 32;
-/** The mark of every list that a function returns. */
-const ASKED = "function";
 
-/**
- * Checks a list of shards, and returns its names.
- * @throws {ConfigurationError} with the numbers.
- */
 function namesOfShards(shards: unknown, names: FleetNames): readonly string[] {
-  if (typeof shards === "number") return numbered(shards);
-  if (!Array.isArray(shards)) {
+  const isNumber = typeof shards === "number";
+  if (isNumber && (!Number.isInteger(shards) || shards < 1))
+    throw new ConfigurationError(`shards is ${shards}; it must be a whole number from 1, or a list of names.`);
+  if (!isNumber && !Array.isArray(shards))
     throw new ConfigurationError("shards must be a number, a list of names, or a function that returns a list of names.");
-  }
-  const list = shards as unknown[];
-  for (const name of list) names.checkShard(name);
-  const given = list as readonly string[];
-  if (new Set(given).size !== given.length) {
-    const twice = given.find((name, index) => given.indexOf(name) !== index);
-    throw new ConfigurationError(`shards has the name '${twice}' twice; each shard needs a name of its own.`);
-  }
-  checkSize(given);
-  return given;
-}
-
-function numbered(count: number): readonly string[] {
-  if (!Number.isInteger(count) || count < 1) {
-    throw new ConfigurationError(`shards is ${count}; it must be a whole number from 1, or a list of names.`);
-  }
   // A list that is far too long is not made, because it may not fit into memory.
-  const given = Array.from({ length: Math.min(count, MAX_PLAN_BYTES) }, (_, index) => String(index));
-  checkSize(given, count);
-  return given;
-}
-
-function checkSize(given: readonly string[], count = given.length): void {
-  const bytes = planBytes(given, MEMBERS);
-  if (bytes <= MAX_PLAN_BYTES) return;
+  const length = isNumber ? Math.min(shards, MAX_PLAN_BYTES) : 0;
+  const given: unknown[] = isNumber ? Array.from({ length }, (_, index) => String(index)) : (shards as unknown[]);
+  const found = new Set<string>();
+  for (const name of given) {
+    names.checkShard(name);
+    if (found.has(name)) throw new ConfigurationError(`shards has the name '${name}' twice; each shard needs a name of its own.`);
+    found.add(name);
+  }
+  const list = [...found];
+  const bytes = planBytes(list, MEMBERS);
+  if (bytes <= MAX_PLAN_BYTES) return list;
   throw new ConfigurationError(
-    `${count} shards and ${MEMBERS} members take ${bytes} bytes or more in the plan, which has room for ${MAX_PLAN_BYTES}. Number the shards, and hash what you have to the numbers.`,
+    `${isNumber ? shards : list.length} shards and ${MEMBERS} members take ${bytes} bytes or more in the plan, which has room for ${MAX_PLAN_BYTES}. Number the shards, and hash what you have to the numbers.`,
   );
 }
 
-/** The list of one process. */
-export class ShardList {
+/** The option `shards`, checked. */
+export interface ShardSource {
   /** Members whose lists are equal have equal marks. */
   readonly mark: string;
-  readonly #source: ShardsOption;
-  readonly #names: FleetNames;
-  #list: readonly string[] | undefined;
+  /** The names; `undefined` where a function is asked for them. */
+  readonly fixed?: readonly string[];
+  readonly ask?: Exclude<ShardsOption, number | readonly string[]>;
+}
+
+/** @throws {ConfigurationError} for a list that is empty, or cannot work, with the numbers. */
+export function shardSource(given: ShardsOption, names: FleetNames): ShardSource {
+  if (typeof given === "function") return { mark: "function", ask: given };
+  const fixed = namesOfShards(given, names);
+  if (fixed.length === 0) throw new ConfigurationError("shards is an empty list; name at least one shard.");
+  return { mark: typeof given === "number" ? `n${given}` : hashOf(fixed), fixed };
+}
+
+/** The list of one coordinator. Another one may have asked the function since, so the next one begins anew. */
+export class ShardList {
+  /** The list as it was asked for last; `undefined` before the first answer. */
+  list: readonly string[] | undefined;
+  readonly #settings: FleetSettings;
   /** A strange answer, which counts once it was given twice. */
   #strange: string | undefined;
   #askedMs = -Infinity;
 
-  constructor(source: ShardsOption, names: FleetNames) {
-    this.#source = source;
-    this.#names = names;
-    if (typeof source === "function") this.mark = ASKED;
-    else {
-      const list = namesOfShards(source, names);
-      if (list.length === 0) throw new ConfigurationError("shards is an empty list; name at least one shard.");
-      this.#list = list;
-      this.mark = typeof source === "number" ? `n${source}` : hashOf(list);
-    }
-  }
-
-  /** The list as it was asked for last; `undefined` before the first answer. */
-  get list(): readonly string[] | undefined {
-    return this.#list;
-  }
-
-  /** Forgets what the function returned. Another coordinator may have asked it since. A fixed list stays. */
-  forget(): void {
-    if (typeof this.#source !== "function") return;
-    this.#list = undefined;
-    this.#strange = undefined;
-    this.#askedMs = -Infinity;
+  constructor(settings: FleetSettings) {
+    this.#settings = settings;
+    this.list = settings.shards.fixed;
   }
 
   /**
-   * Asks the function again once `shardsRefreshMs` have passed. It has `attemptTimeoutMs` to answer. An answer may be empty, or lack more than half of the shards. It then counts
-   * once it was given twice, because an empty replica must not stop all work.
-   * Returns true if the function has answered.
-   * @throws what the function throws, for an answer that is no list, and for one that does not come in time. The former list then stays.
+   * Asks the function again once `shardsRefreshMs` have passed. Returns true if it has answered. An answer that is empty, or lacks
+   * more than half of the shards, counts once it was given twice. An empty replica must not stop all work.
+   * @throws what the function throws, for an answer that does not count, and for none in `attemptTimeoutMs`. The former list stays.
    */
-  async refresh(present: readonly string[], { clock, shardsRefreshMs, timing }: FleetSettings): Promise<boolean> {
+  async refresh(present: readonly string[]): Promise<boolean> {
+    const { clock, shardsRefreshMs, timing, names, shards } = this.#settings;
     const nowMs = clock.monotonicMs();
-    if (typeof this.#source !== "function" || nowMs - this.#askedMs < shardsRefreshMs) return false;
+    if (!shards.ask || nowMs - this.#askedMs < shardsRefreshMs) return false;
     this.#askedMs = nowMs;
-    const answer = namesOfShards(await within(clock, timing.attemptTimeoutMs, this.#source), this.#names);
-    const known = this.#list ?? present;
+    const answer = namesOfShards(await within(clock, timing.attemptTimeoutMs, shards.ask), names);
+    const known = this.list ?? present;
     const given = new Set(answer);
     const lacking = known.filter((name) => !given.has(name)).length;
     const mark = hashOf(answer);
@@ -111,7 +89,7 @@ export class ShardList {
       );
     }
     this.#strange = undefined;
-    this.#list = answer;
+    this.list = answer;
     return true;
   }
 }
@@ -119,11 +97,10 @@ export class ShardList {
 /** Calls the function. An answer that comes too late counts for nothing. */
 async function within<T>(clock: Clock, timeoutMs: number, ask: () => T | Promise<T>): Promise<T> {
   const answered = new AbortController();
-  const answer = (async () => await ask())();
   const late = sleep(clock, timeoutMs, answered.signal).then(() => {
     throw new ConfigurationError(`The function shards has not answered within ${Math.round(timeoutMs)} ms.`);
   });
-  return await Promise.race([answer, late]).finally(() => answered.abort());
+  return await Promise.race([(async () => await ask())(), late]).finally(() => answered.abort());
 }
 
 /** The order of a list does not matter. */

@@ -163,7 +163,10 @@ test("a task that outlasts its drain: its shard is over, is let go one lease lat
   await clock.advance(LEASE_MS);
   expect(ended).toEqual([{ shard: "a", since: 5, how: "failed", wasValid: false }]);
   await apply(plan(7, { a: 7 }));
+  await clock.settle();
   expect(holds.ended).toEqual([{ shard: "a", since: 7, how: "failed" }]);
+  // No task of the later term has begun.
+  expect(ended).toHaveLength(1);
   settle();
   await clock.settle();
   expect(await apply(plan(8, { a: 8 }))).toEqual(["a"]);

@@ -1,7 +1,6 @@
 import { fc } from "@fast-check/vitest";
 import { expect, test } from "vitest";
-import { fromRanges, toRanges } from "../src/ranges.ts";
-import { decodeReport, encodeReport, type Report } from "../src/report.ts";
+import { decodeReport, encodeReport, fromRanges, toRanges, type Report } from "../src/report.ts";
 import { report } from "./reports.ts";
 
 const REPORT = report();
