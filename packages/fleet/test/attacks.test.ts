@@ -2,26 +2,13 @@
 
 import { isLeaseholdError, StoreError } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { QUIET, World, type Process, type WorldOptions } from "./world/world.ts";
+import { numbered, QUIET, World, type Process, type WorldOptions } from "./world/world.ts";
 
 const LEASE_MS = 9_000;
-const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
 
 async function started(names: readonly string[], options: Partial<WorldOptions> = {}): Promise<World> {
   const fleet = { leaseDurationMs: LEASE_MS, settleMs: 5_000, ...options.fleet };
-  const world = new World(11, { shards: numbered(6), storeClock: true, ...options, fleet });
-  for (const name of names) world.start(name);
-  await world.until(() => world.problem() === undefined);
-  world.starts = 0;
-  return world;
-}
-
-function coordinatorOf(world: World): Process {
-  return world.processes.find(({ fleet, clock }) => clock.running && fleet.isCoordinator)!;
-}
-
-function othersOf(world: World): Process[] {
-  return world.processes.filter((one) => one.isMember && one !== coordinatorOf(world));
+  return await new World(11, { shards: numbered(6), storeClock: true, ...options, fleet }).started(names);
 }
 
 /** The name of the record of a process's session. */
@@ -32,7 +19,7 @@ function slotOf(world: World, { name }: Process): string {
 
 test("a list that shows a live session as expired frees nothing", async () => {
   const world = await started(["a", "b", "c"]);
-  const coordinator = coordinatorOf(world);
+  const coordinator = world.coordinator!;
   // Its lists show the renewals of this moment for longer than a lease.
   coordinator.connection.standStill(2 * LEASE_MS);
   await world.advance(2 * LEASE_MS);
@@ -65,9 +52,9 @@ test.for(["deleted", "restored"] as const)("after the plan was %s nobody is gran
   await world.advance(20_000);
   if (how === "deleted") world.service.remove("fleet/f/plan");
   else world.service.restore("fleet/f/plan", backup);
-  const holder = othersOf(world)[0]!;
+  const holder = world.others[0]!;
   const held = world.counts().get(holder.name)!;
-  coordinatorOf(world).clock.kill();
+  world.coordinator!.clock.kill();
   world.start("c");
   world.start("d");
   world.starts = 0;
@@ -90,13 +77,13 @@ test.for([0, 1])(
   "a slot's record that is deleted, made anew and vacated %i terms later is no end of the old session",
   async (later) => {
     const world = await started(["a", "b", "c"]);
-    const victim = othersOf(world)[0]!;
+    const victim = world.others[0]!;
     const slot = slotOf(world, victim);
     const term = termOf(world, slot);
     // The victim does not learn of it, and its lease runs on.
     victim.connection.cutUntilMs = world.nowMs() + 5_000;
     world.service.remove(slot);
-    await takeAndVacate(world, othersOf(world)[1]!, slot, term + later);
+    await takeAndVacate(world, world.others[1]!, slot, term + later);
     await world.advance(3_000);
     expect(world.violations).toEqual([]);
     // After a whole lease its shards are free.
@@ -107,7 +94,7 @@ test.for([0, 1])(
 
 test("a session's record that is deleted while its holder is cut off frees its shards after a whole lease, and no sooner", async () => {
   const world = await started(["a", "b", "c"]);
-  const victim = othersOf(world)[0]!;
+  const victim = world.others[0]!;
   victim.connection.cutUntilMs = world.nowMs() + 60_000;
   world.service.remove(slotOf(world, victim));
   const ms = await world.until(() => world.starts > 0);
@@ -172,19 +159,19 @@ test("a coordinator whose task drains for long does not keep the head", async ()
     habits: { ...QUIET, sticks: 1 },
     fleet: { leaseDurationMs: LEASE_MS, drainTimeoutMs: 40_000 },
   });
-  const coordinator = coordinatorOf(world);
+  const coordinator = world.coordinator!;
   // Its session is gone, and its tasks drain for a minute.
   coordinator.clock.pause();
   await world.advance(2 * LEASE_MS);
   coordinator.clock.resume();
-  await world.until(() => coordinatorOf(world) !== coordinator && world.holders().size === 6, 60_000);
+  await world.until(() => ![undefined, coordinator].includes(world.coordinator) && world.holders().size === 6, 60_000);
   expect(world.violations).toEqual([]);
 });
 
 test("two swaps of two coordinators cannot both succeed, and no term is given twice", async () => {
   const world = await started(["a", "b", "c"]);
   for (let round = 0; round < 6; round += 1) {
-    const coordinator = coordinatorOf(world);
+    const coordinator = world.coordinator!;
     world.start(`n${round}`);
     // Its next write of the plan is on its way for longer than its lease, while it is frozen.
     coordinator.connection.onRequest = (request) => {
@@ -195,7 +182,7 @@ test("two swaps of two coordinators cannot both succeed, and no term is given tw
       world.clock.setTimer(() => coordinator.clock.resume(), 2 * LEASE_MS);
     };
     await world.advance(60_000);
-    if (world.processes.filter(({ isMember }) => isMember).length > 4) othersOf(world)[0]!.clock.kill();
+    if (world.processes.filter(({ isMember }) => isMember).length > 4) world.others[0]!.clock.kill();
   }
   await world.until(() => world.problem() === undefined);
   expect(world.violations).toEqual([]);
@@ -203,7 +190,7 @@ test("two swaps of two coordinators cannot both succeed, and no term is given tw
 
 test("a member that cannot read the plan keeps its shards, until the plan asks something of it for two leases", async () => {
   const world = await started(["a", "b"]);
-  const deaf = othersOf(world)[0]!;
+  const deaf = world.others[0]!;
   const held = world.counts().get(deaf.name);
   deaf.connection.onRequest = (request) => {
     if (request === "get plan") throw new Error("denied");
@@ -261,7 +248,7 @@ test("a store that only refuses ends run() after a lease", async () => {
 
 test("a slot's record that is overwritten by a stranger frees its shards after a whole lease, and is never used again", async () => {
   const world = await started(["a", "b", "c"]);
-  const victim = othersOf(world)[0]!;
+  const victim = world.others[0]!;
   const slot = slotOf(world, victim);
   world.service.overwrite(slot, { mine: true });
   await world.until(() => world.problem() === undefined && world.starts > 0);
@@ -281,7 +268,7 @@ test("a plan that a failover undoes was carried out by nobody", async () => {
     await world.advance(3_500);
     world.service.failOver(0);
     await world.advance(12_000);
-    othersOf(world)[0]!.clock.kill();
+    world.others[0]!.clock.kill();
   }
   await world.until(() => world.problem() === undefined);
   expect(world.violations).toEqual([]);
@@ -290,7 +277,7 @@ test("a plan that a failover undoes was carried out by nobody", async () => {
 
 test("a process joins again beside a task that sticks, and starts that shard only once the task has settled", async () => {
   const world = await started(["a", "b"], { habits: { ...QUIET, sticks: 1 }, fleet: { drainTimeoutMs: 3_000 } });
-  const frozen = othersOf(world)[0]!;
+  const frozen = world.others[0]!;
   frozen.clock.pause();
   await world.advance(2 * LEASE_MS);
   frozen.clock.resume();
@@ -316,7 +303,7 @@ const termOf = (world: World, slot: string): number => (world.service.record(slo
 
 test("a slot's record that is restored to an earlier term frees its shards after a whole lease, and no sooner", async () => {
   const world = await started(["a", "b", "c"]);
-  const victim = othersOf(world)[0]!;
+  const victim = world.others[0]!;
   const slot = slotOf(world, victim);
   const backup = world.service.backUp(slot);
   const term = termOf(world, slot);
@@ -334,7 +321,7 @@ test("a slot's record that is restored to an earlier term frees its shards after
 
 test("a slot's record that was restored, and that another session holds in the same term, frees the shards of the former one", async () => {
   const world = await started(["a", "b", "c"]);
-  const victim = othersOf(world)[0]!;
+  const victim = world.others[0]!;
   const slot = slotOf(world, victim);
   victim.stop();
   await world.until(() => victim.isDone);
@@ -355,7 +342,7 @@ test.for([1, 2])(
   "a vacant slot that is restored, taken and vacated %i times is no end of the session that had it",
   async (times) => {
     const world = await started(["a", "b", "c"]);
-    const former = othersOf(world)[0]!;
+    const former = world.others[0]!;
     const slot = slotOf(world, former);
     former.stop();
     await world.until(() => former.isDone);
@@ -366,7 +353,7 @@ test.for([1, 2])(
     // The victim does not learn of it, and its lease runs on.
     victim.connection.cutUntilMs = world.nowMs() + 5_000;
     world.service.restore(slot, backup);
-    for (let count = 0; count < times; count += 1) await takeAndVacate(world, coordinatorOf(world), slot, 1);
+    for (let count = 0; count < times; count += 1) await takeAndVacate(world, world.coordinator!, slot, 1);
     await world.advance(3_000);
     expect(world.violations).toEqual([]);
     await world.until(() => world.problem() === undefined);

@@ -2,9 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { FleetOptions } from "../src/index.ts";
-import { World, type Process } from "./world/world.ts";
-
-const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
+import { numbered, World, type Process } from "./world/world.ts";
 
 async function started(members: Record<string, Partial<FleetOptions>>): Promise<World> {
   const world = new World(7, { shards: numbered(6) });
@@ -13,19 +11,15 @@ async function started(members: Record<string, Partial<FleetOptions>>): Promise<
   return world;
 }
 
-function coordinatorOf(world: World): Process | undefined {
-  return world.processes.find(({ fleet, clock }) => clock.running && fleet.isCoordinator);
-}
-
 /** Makes another process the coordinator. The former one keeps its session. */
 async function moveHead(world: World): Promise<Process> {
-  const former = coordinatorOf(world)!;
+  const former = world.coordinator!;
   former.connection.onRequest = (request) => {
     if (request === "put head" || request === "list member") throw new Error("refused");
   };
-  await world.until(() => ![undefined, former].includes(coordinatorOf(world)));
+  await world.until(() => ![undefined, former].includes(world.coordinator));
   former.connection.onRequest = undefined;
-  return coordinatorOf(world)!;
+  return world.coordinator!;
 }
 
 function logged() {
@@ -45,7 +39,7 @@ test("a coordinator that takes the head again does not apply its old list when i
     return list;
   };
   const world = await started({ a: { shards: shardsOf("a") }, b: { shards: shardsOf("b") } });
-  const first = coordinatorOf(world)!;
+  const first = world.coordinator!;
   await moveHead(world);
   list = numbered(10);
   await world.until(() => world.holders().size === 10);
@@ -62,10 +56,10 @@ test("a function that never settles keeps neither the coordinator nor stop() wai
   const world = await started({ a: { shards, logger }, b: { shards, logger } });
   hangs = true;
   await world.advance(60_000);
-  coordinatorOf(world)!.clock.kill();
+  world.coordinator!.clock.kill();
   await world.until(() => world.problem() === undefined);
   expect(problems).toContainEqual(expect.stringContaining("has not answered within"));
-  const last = coordinatorOf(world)!;
+  const last = world.coordinator!;
   last.stop();
   await world.until(() => last.isDone, 60_000);
 });
@@ -99,7 +93,7 @@ test("a new coordinator does not apply its list while members of whom it knows o
       if (request === "put head" && "abc".includes(name)) throw new Error("refused");
     };
   }
-  await world.until(() => "de".includes(coordinatorOf(world)?.name ?? "none"));
+  await world.until(() => "de".includes(world.coordinator?.name ?? "none"));
   await world.advance(60_000);
   expect([...world.holders().keys()].toSorted()).toEqual(numbered(6));
 });
@@ -135,6 +129,6 @@ test("one member too many is logged, and waits until another one is gone", async
   const busy = (): number => [...world.counts().values()].filter((count) => count > 0).length;
   await world.until(() => busy() === 32 && world.holders().size === 296);
   expect(problems).toContainEqual(expect.stringContaining("has no room for all members and shards"));
-  [...world.holders().values()].find((one) => one !== coordinatorOf(world))!.clock.kill();
+  [...world.holders().values()].find((one) => one !== world.coordinator)!.clock.kill();
   await world.until(() => busy() === 32 && world.holders().size === 296);
 });

@@ -4,18 +4,13 @@ import { MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { evictMember, Fleet, readFleet, releaseShard, resetFleet, type FleetOptions } from "../src/index.ts";
-import { World, type Process } from "./world/world.ts";
+import { numbered, World, type Process } from "./world/world.ts";
 
 const LEASE_MS = 9_000;
-const SHARDS = ["0", "1", "2", "3", "4", "5"];
 
 async function started(names: readonly string[], options: Partial<FleetOptions> = {}): Promise<World> {
   const fleet = { leaseDurationMs: LEASE_MS, settleMs: 5_000, ...options };
-  const world = new World(21, { shards: SHARDS, storeClock: true, fleet });
-  for (const name of names) world.start(name);
-  await world.until(() => world.problem() === undefined);
-  world.starts = 0;
-  return world;
+  return await new World(21, { shards: numbered(6), storeClock: true, fleet }).started(names);
 }
 
 /** Lets the judge watch until the order is done. */
@@ -55,8 +50,8 @@ test("a shard that is released goes to another member, and no other shard moves"
 
 test("the release of a shard survives a crash of the coordinator", async () => {
   const world = await started(["a", "b", "c"]);
-  const coordinator = world.processes.find(({ fleet }) => fleet.isCoordinator) as Process;
-  const operator = world.processes.find(({ fleet }) => !fleet.isCoordinator) as Process;
+  const coordinator = world.coordinator!;
+  const operator = world.others[0]!;
   const shard = [...world.holders()].find(([, holder]) => holder === operator)![0];
   const term = await termOf(world, operator, shard);
   coordinator.clock.kill();
@@ -76,12 +71,12 @@ test.for(["deleted", "damaged", "kept"])(
   "a reset of a plan that was %s grants nothing before the longest lease has passed",
   async (how) => {
     const world = await started(["a", "b", "c"]);
-    const operator = world.processes.find(({ fleet }) => !fleet.isCoordinator) as Process;
-    const cutOff = world.processes.find((one) => one !== operator && !one.fleet.isCoordinator) as Process;
+    const operator = world.others[0]!;
+    const cutOff = world.others[1]!;
     const plan = world.service.record("fleet/f/plan") as object;
     if (how === "deleted") world.service.remove("fleet/f/plan");
     if (how === "damaged") world.service.overwrite("fleet/f/plan", { ...plan, value: "{}" });
-    if (how !== "kept") world.processes.find(({ fleet }) => fleet.isCoordinator)?.clock.kill();
+    if (how !== "kept") world.coordinator!.clock.kill();
     // It does not learn of the reset, and works on until its lease has run out.
     cutOff.connection.cutUntilMs = world.nowMs() + 2 * LEASE_MS;
     const { revision } = await ordered(world, resetFleet(operator.store, "f"));
@@ -119,8 +114,8 @@ test("a reset that was interrupted grants nothing and is logged, until a second 
 
 test("a reset waits for the longest lease that any record shows, after all records but the fences were deleted", async () => {
   const world = await started(["a", "b"], { leaseDurationMs: 90_000 });
-  const coordinator = world.processes.find(({ fleet }) => fleet.isCoordinator) as Process;
-  const cutOff = world.processes.find(({ fleet }) => !fleet.isCoordinator) as Process;
+  const coordinator = world.coordinator!;
+  const cutOff = world.others[0]!;
   cutOff.connection.cutUntilMs = world.nowMs() + 200_000;
   coordinator.clock.kill();
   for (const name of world.names) if (!name.includes("/shard/")) world.service.remove(name);

@@ -18,6 +18,8 @@ export interface Habits {
   readonly returns?: string | undefined;
 }
 
+export const numbered = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
+
 export const QUIET: Habits = { drainMs: [50, 500], sticks: 0, fails: 0 };
 
 /** A shard in the hands of a process, until its task has settled. */
@@ -124,6 +126,15 @@ export class World {
   #violation(text: string): void {
     this.note(text);
     this.violations.push(`${this.nowMs().toFixed(0)} ${text}`);
+  }
+
+  get coordinator(): Process | undefined {
+    return this.processes.find(({ fleet, clock }) => clock.running && fleet.isCoordinator);
+  }
+
+  /** The members that do not coordinate. */
+  get others(): Process[] {
+    return this.processes.filter((one) => one.isMember && !one.fleet.isCoordinator);
   }
 
   /** A connection of a process that is no member, with a store that has read nothing. */
@@ -269,6 +280,14 @@ export class World {
       await this.advance(100);
     }
     return this.nowMs() - sinceMs;
+  }
+
+  /** Starts members, and waits until all shards are held. */
+  async started(names: readonly string[]): Promise<this> {
+    for (const name of names) this.start(name);
+    await this.until(() => this.problem() === undefined);
+    this.starts = 0;
+    return this;
   }
 
   /** The valid holder of each shard. */
