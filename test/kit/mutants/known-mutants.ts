@@ -31,13 +31,14 @@ const HEAD = /^@ (?<name>\S+)(?<orders>.*)\n(?<bug>.+)\n/;
 /** A path, the lines to find, and the lines that replace them. Without a path it is the one before. */
 const PATCH = /(?:^(?<file>packages\/.+)\n)?(?<find>(?:^-.*\n)+)(?<replace>(?:^\+.*\n)*)/gm;
 
-/** Returns the bugs of the files `*.diff` in a folder. */
+/** Returns the bugs of the files `*.diff` in a folder. @throws for a bug without a rule, which would not be played. */
 export function readKnownMutants(folder: string): readonly KnownMutant[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith(".diff"))
     .flatMap((name) => readFileSync(join(folder, name), "utf8").split(/^rule: /m))
     .flatMap((part) => {
       const [rule = "", ...bugs] = part.split(/\n+(?=@ )/);
+      if (rule.startsWith("@ ")) throw new SyntaxError(`This mutant stands before the first rule: ${rule}`);
       return bugs.map((bug) => readMutant(rule, `${bug.trimEnd()}\n`));
     });
 }
