@@ -69,7 +69,8 @@ const SIGHTED: ShapeOf<messages.LeaderReply> = { ...SIGNED, absent: arePeers };
 const PONG: ShapeOf<messages.Pong> = { takesPart: isFlag, why: optional(isText), syncMs: isNumber, absent: arePeers };
 const TOLD: ShapeOf<messages.StateReply> = {
   ...{ forgot: isFlag, takesPart: optional(isFlag), isFresh: isFlag },
-  ...{ floor: isCount, clockFloor: isCount, terms: recordOf(isCount), longestLeaseMs: isWait },
+  ...{ floor: isCount, clockFloor: isCount, terms: recordOf(isCount) },
+  ...{ longestLeaseMs: isWait, leases: optional(recordOf(isWait)) },
 };
 const ANSWERS: Readonly<Record<messages.VoterReply["kind"], Shape>> = {
   ...{ LEAD: ACKNOWLEDGEMENT, RELEASE: ACKNOWLEDGEMENT, BREAK: ACKNOWLEDGEMENT, TRANSFER: ACKNOWLEDGEMENT },

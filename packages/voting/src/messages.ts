@@ -138,8 +138,9 @@ export interface StateReply {
   readonly clockFloor: number;
   /** The term of each election that the server keeps. The term of every other election is at most `floor`. */
   readonly terms: Readonly<Record<string, number>>;
-  /** The longest lease that the server knows of, in milliseconds. */
+  /** The longest lease that the server knows of, in milliseconds; and that of each election. An older version does not say these. */
   readonly longestLeaseMs: number;
+  readonly leases?: Readonly<Record<string, number>> | undefined;
 }
 
 /** A server that takes no part, as the answering server knows it. */

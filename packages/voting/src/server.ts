@@ -67,6 +67,8 @@ export class Server {
   #ballots: VoterState;
   #recovery: StartupRecovery;
   #mayTakePart = false;
+  /** Each other server was asked about the present state, and has had its time to answer. */
+  #hasAsked = false;
 
   constructor(options: ServerOptions) {
     const { name, names, clock, transport, disk } = options;
@@ -111,7 +113,18 @@ export class Server {
 
   /** A server is silent after a failed write until a write succeeds, and for good once it is closed. */
   get takesPart(): boolean {
-    return this.#mayTakePart && !this.#writer.isBroken && !this.#closed.signal.aborted;
+    return this.#mayTakePart && this.#works;
+  }
+
+  get #works(): boolean {
+    return !this.#writer.isBroken && !this.#closed.signal.aborted;
+  }
+
+  /** A server that was started may take part in some elections before it may in all. */
+  takesPartIn(election: string): boolean {
+    if (this.#mayTakePart || !this.#hasAsked) return this.takesPart;
+    const nowMs = this.clock.monotonicMs();
+    return this.#works && this.#recovery.isIntactIn(election, this.#ballots.leases(nowMs), nowMs);
   }
 
   /**
@@ -187,21 +200,21 @@ export class Server {
   }
 
   async #answer(request: Request, from: string): Promise<VoterReply> {
-    const { takesPart } = this;
     if (request.kind === "TELL") {
+      const { takesPart } = this;
       const flags = { forgot: this.#recovery.forgot, takesPart };
-      return stateReplyOf(this.#ballots.kept, flags, this.#ballots.longestLeaseMs(this.clock.monotonicMs()));
+      return stateReplyOf(this.#ballots.kept, flags, this.#ballots.leases(this.clock.monotonicMs()));
     }
     if (request.kind === "PING") {
       const why = this.#why;
       const syncMs = this.pace.syncMs(this.name);
       return { kind: "PING", takesPart: why === undefined, why, syncMs, absent: this.#peers.absent };
     }
-    if (!this.takesPart) return SILENT;
+    if (!this.takesPartIn(request.election)) return SILENT;
     const answer = await this.#judge(request, from);
     // Wait for changes of this election only; otherwise heartbeats would wait for votes of other elections.
     await this.#writer.synced(this.#ballots.versionOf(request.election));
-    return this.takesPart ? answer : SILENT;
+    return this.takesPartIn(request.election) ? answer : SILENT;
   }
 
   async #judge(request: ElectionRequest, from: string): Promise<VoterReply> {
@@ -241,6 +254,7 @@ export class Server {
     const { signal } = this.#closed;
     while (!signal.aborted && !this.#mayTakePart) {
       await Promise.all(this.others.map((other) => this.#beTold(other)));
+      this.#hasAsked = true;
       if (await this.#begins()) return;
       this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${this.#recovery.waitsFor(this.others)}`);
       await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
@@ -285,7 +299,7 @@ export class Server {
   /** Takes part if {@link StartupRecovery} lets it, and reports whether it does. */
   async #begins(): Promise<boolean> {
     const nowMs = this.clock.monotonicMs();
-    if (this.#recovery.isIntact(this.#ballots.longestLeaseMs(nowMs), nowMs)) {
+    if (this.#recovery.isIntact(this.#ballots.leases(nowMs), nowMs)) {
       const movedOn = this.#recovery.movedOn(this.#ballots.kept);
       if (movedOn) await this.#beginWith(new VoterState(movedOn, nowMs));
       else this.#mayTakePart = true;
@@ -301,6 +315,7 @@ export class Server {
 
   async #beginWith(ballots: VoterState): Promise<void> {
     const { version } = this.#ballots;
+    this.#hasAsked = false;
     this.#ballots = ballots;
     // A write of the former state may still be under way, and must not count for the new state.
     this.#ballots.version = version + 1;

@@ -15,6 +15,9 @@ interface PeerState extends StateReply {
   readonly askedMs: number;
 }
 
+/** The longest lease of each election, in milliseconds. */
+type Leases = Readonly<Record<string, number>>;
+
 /** The state with which a server begins again after a loss. */
 export interface Beginning {
   readonly ballots: StoredVoterState;
@@ -31,7 +34,8 @@ export interface Beginning {
  * after `LONGEST_CLAIM_MS`, when no such claim counts votes any more.
  *
  * The file of a server may be an older one, and any other server may be the only one that remembers more. So the server asks all
- * others; if one does not answer, it waits for the longest lease.
+ * others. If one does not answer, it waits in each election for the longest lease of that election, and at last for that of all. So
+ * a long lease of one election does not delay the others.
  *
  * A server whose file is from another list takes part once it and the reporting servers are a majority of this list. It takes
  * their terms over: one of them knows what a majority of the former list has decided. A majority of the list after this one may
@@ -103,12 +107,24 @@ export class StartupRecovery {
     return this.#isMoved ? majorityOf(this.#servers) - 1 - this.#knowing.length : 0;
   }
 
-  /** Reports whether a server with an intact file may take part. */
-  isIntact(longestLeaseMs: number, nowMs: number): boolean {
+  /** Reports whether a server with an intact file may take part. `own` are the leases that the file knows. */
+  isIntact(own: Leases, nowMs: number): boolean {
     if (this.#forgot || this.#missing > 0) return false;
+    return this.#haveAllTold || nowMs >= this.#sinceMs + this.#longestMs(own);
+  }
+
+  /** Reports whether such a server may take part in this election, before it may in all. */
+  isIntactIn(election: string, own: Leases, nowMs: number): boolean {
+    if (this.#forgot || this.#isMoved) return false;
     const told = [...this.#told.values()];
-    const longestMs = Math.max(longestLeaseMs, ...told.map((each) => each.longestLeaseMs));
-    return this.#haveAllTold || nowMs >= this.#sinceMs + longestMs;
+    // A server of an older version tells only the longest lease.
+    const known = [own, ...told.map(({ leases, longestLeaseMs }) => leases ?? { [election]: longestLeaseMs })];
+    const leases = known.flatMap((each) => valueIn(each, election) ?? []);
+    return nowMs >= this.#sinceMs + (leases.length > 0 ? Math.max(...leases) : this.#longestMs(own));
+  }
+
+  #longestMs(own: Leases): number {
+    return Math.max(0, ...Object.values(own), ...[...this.#told.values()].map((each) => each.longestLeaseMs));
   }
 
   /** Says for a person what a server waits for that takes no part yet. */
@@ -117,7 +133,8 @@ export class StartupRecovery {
     if (!this.#forgot && this.#missing > 0) {
       return `its list of servers has changed: it waits for ${this.#missing} more of the others to tell what they know, with the same list.`;
     }
-    if (!this.#forgot) return `its file may be an older one: it waits for ${unheard} to answer, or for the longest lease to end.`;
+    if (!this.#forgot)
+      return `its file may be an older one: it waits for ${unheard} to answer, or in each election for the longest lease to end.`;
     const why = "it has lost its file, or never had one";
     const telling = this.#telling;
     const missing = this.#needed - telling.size;
@@ -133,7 +150,7 @@ export class StartupRecovery {
   movedOn(own: StoredVoterState): StoredVoterState | undefined {
     if (!this.#isMoved) return undefined;
     const told = this.#knowing;
-    const highest = (name: string): number => Math.max(0, ...told.map(({ terms, floor }) => termIn(terms, name) ?? floor));
+    const highest = (name: string): number => Math.max(0, ...told.map(({ terms, floor }) => valueIn(terms, name) ?? floor));
     const longestMs = Math.max(0, ...told.map((each) => each.longestLeaseMs));
     const before = new Map<string, Ballot>(Object.entries(own.elections));
     const ballots = new Map(before);
@@ -141,7 +158,7 @@ export class StartupRecovery {
       const known = before.get(name) ?? { term: own.floor, votedFor: null, leaseDurationMs: 0 };
       const isNews = highest(name) > known.term;
       // A lease may be valid of which this server knows nothing. Its term may be below those that this server has voted in.
-      const mayStand = told.some(({ terms }) => termIn(terms, name) !== undefined) && known.leaseDurationMs < longestMs;
+      const mayStand = told.some(({ terms }) => valueIn(terms, name) !== undefined) && known.leaseDurationMs < longestMs;
       if (!isNews && !mayStand) continue;
       const present = isNews ? { term: highest(name), votedFor: null } : known;
       ballots.set(name, { ...present, leaseDurationMs: Math.max(known.leaseDurationMs, longestMs) });
@@ -168,7 +185,7 @@ export class StartupRecovery {
     const ballots = new Map<string, Ballot>();
     for (const name of new Set(told.flatMap(({ terms }) => Object.keys(terms)))) {
       // A server that has dropped the election knew terms up to its floor.
-      const term = Math.max(...told.map(({ terms, floor }) => termIn(terms, name) ?? floor));
+      const term = Math.max(...told.map(({ terms, floor }) => valueIn(terms, name) ?? floor));
       // Every lease that this server may have acknowledged has ended by now.
       ballots.set(name, { term, votedFor: null, leaseDurationMs: 0 });
     }
@@ -187,15 +204,15 @@ export class StartupRecovery {
 export function stateReplyOf(
   kept: StoredVoterState,
   flags: Pick<StateReply, "forgot" | "takesPart">,
-  longestLeaseMs: number,
+  leases: Leases,
 ): StateReply {
   const { elections, ...floors } = kept;
   const terms = Object.fromEntries(Object.entries(elections).map(([name, { term }]) => [name, term]));
-  return { kind: "TELL", ...flags, ...floors, terms, longestLeaseMs };
+  return { kind: "TELL", ...flags, ...floors, terms, longestLeaseMs: Math.max(0, ...Object.values(leases)), leases };
 }
 
-function termIn(terms: StateReply["terms"], election: string): number | undefined {
-  return Object.hasOwn(terms, election) ? terms[election] : undefined;
+function valueIn(values: Readonly<Record<string, number>>, election: string): number | undefined {
+  return Object.hasOwn(values, election) ? values[election] : undefined;
 }
 
 export function majorityOf(servers: number): number {

@@ -65,16 +65,16 @@ export class VoterState {
   }
 
   /**
-   * The longest lease that another server may have acknowledged, in milliseconds. A released lease counts until `GRACE_MS` after
-   * its end, because another server may have acknowledged the next lease meanwhile.
+   * The longest lease of each election that another server may have acknowledged, in milliseconds. A released lease counts until
+   * `GRACE_MS` after its end, because another server may have acknowledged the next lease meanwhile.
    */
-  longestLeaseMs(nowMs: number): number {
-    const standing = [...this.#ballots.values()].map(({ leaseDurationMs }) => leaseDurationMs);
-    const released = [...this.#memories.values()].map(({ lead }) => {
+  leases(nowMs: number): Readonly<Record<string, number>> {
+    const entries = [...this.#ballots].map(([election, { leaseDurationMs }]) => {
+      const lead = this.#memories.get(election)?.lead;
       const isRecent = lead?.released === true && nowMs < lead.heardMs + lead.leaseDurationMs + GRACE_MS;
-      return isRecent ? lead.leaseDurationMs : 0;
+      return [election, Math.max(leaseDurationMs, isRecent ? lead.leaseDurationMs : 0)] as const;
     });
-    return Math.max(0, ...standing, ...released);
+    return Object.fromEntries(entries);
   }
 
   /** The latest term that this voter has voted in or learnt of. */

@@ -1,5 +1,5 @@
 import { Elector, timing, type Leadership } from "@leasehold/core";
-import type { ProcessClock, SeededRandom } from "@leasehold/core/testing";
+import { SeededRandom, type ProcessClock } from "@leasehold/core/testing";
 import { Broken } from "@leasehold/test-kit/simulated/random-run";
 import { CAPABILITIES } from "../src/capabilities.ts";
 import { VotingLeaseStore, type Server } from "../src/simulation.ts";
@@ -10,6 +10,8 @@ export const JITTER = 0.1;
 /** The longest time from a start until the server has asked the others twice. */
 const JOINS_WITHIN_MS = 1_250;
 const STEP_MS = 10;
+/** An election of others, whose leases are the longest that servers allow. */
+const YEARLY = { election: "yearly", leaseDurationMs: 3_600_000 };
 
 /** The fault of the leader's server. The others go on. */
 export const EVENTS = ["dies", "is started again", "stops"] as const;
@@ -30,6 +32,8 @@ export interface FailoverPlan extends Situation {
   readonly isLockstep: boolean;
   /** Each server lists itself first. */
   readonly isRotated: boolean;
+  /** Another election has a lease of an hour. Its leader holds it, or has released it. */
+  readonly yearly: "held" | "released" | undefined;
   /** The time that a message takes, by the names of its sender and its receiver. */
   readonly wayMs: ReadonlyMap<string, number>;
   readonly syncMs: ReadonlyMap<string, number>;
@@ -64,8 +68,17 @@ export interface FailoverLimits {
   readonly grace: number;
 }
 
+/** Drawn apart from the plan, so that the other draws of a seed do not depend on it. */
+export function drawYearly(seed: number): FailoverPlan["yearly"] {
+  return new SeededRandom(Math.imul(seed, 0x85ebca6b)).pick(["held", "released", undefined, undefined, undefined, undefined]);
+}
+
 /** A round trip and a sync together take no longer than `timing()` allows. */
-export function drawFailover(random: SeededRandom, leases: readonly number[], chosen?: Situation): FailoverPlan {
+export function drawFailover(
+  random: SeededRandom,
+  leases: readonly number[],
+  { yearly, ...chosen }: Partial<Situation> & Pick<FailoverPlan, "yearly">,
+): FailoverPlan {
   const names = NAMES.slice(0, random.pick([3, 3, 3, 5]));
   const elections = ["e", "f", "g"].slice(0, random.pick([1, 1, 1, 3]));
   const times = timing({ leaseDurationMs: random.pick(leases) }, { ...CAPABILITIES, maxLeaseMs: Infinity });
@@ -81,7 +94,7 @@ export function drawFailover(random: SeededRandom, leases: readonly number[], ch
     { shape: "both", way: longMs / 4, sync: Math.min(longMs / 2, 200) },
   ] as const;
   const any = random.pick(shapes);
-  const { shape, way, sync } = shapes.find((each) => each.shape === chosen?.shape) ?? any;
+  const { shape, way, sync } = shapes.find((each) => each.shape === chosen.shape) ?? any;
   const least = isLockstep ? 1 : random.pick([0.1, 0.5, 0.9]);
   const wayMs = new Map<string, number>();
   const syncMs = new Map<string, number>();
@@ -89,11 +102,13 @@ export function drawFailover(random: SeededRandom, leases: readonly number[], ch
     syncMs.set(from, sync * random.between(least, 1));
     for (const to of names) wayMs.set(from + to, way * random.between(least, 1));
   }
-  return { event: chosen?.event ?? drawn, shape, names, elections, timing: times, isLockstep, isRotated, wayMs, syncMs };
+  const event = chosen.event ?? drawn;
+  return { event, shape, names, elections, timing: times, isLockstep, isRotated, yearly, wayMs, syncMs };
 }
 
 interface Process extends Started {
   readonly name: string;
+  readonly store: VotingLeaseStore;
   readonly electors: readonly Elector[];
 }
 
@@ -124,10 +139,11 @@ export class Failover {
     this.#random = random;
     this.#world = world;
     this.#limits = limits;
-    const { shape, wayMs, syncMs, isLockstep, isRotated, event } = plan;
+    const { shape, wayMs, syncMs, isLockstep, isRotated, yearly, event } = plan;
     const most = (times: ReadonlyMap<string, number>): string => `${Math.max(...times.values()).toFixed(1)} ms at most`;
     this.#note("world", `${shape}: ways of ${most(wayMs)} and syncs of ${most(syncMs)}`);
-    this.#note("world", `${isLockstep ? "lockstep, " : ""}${isRotated ? "each lists itself first, " : ""}${event}`);
+    const others = yearly ? `another lease of an hour is ${yearly}, ` : "";
+    this.#note("world", `${isLockstep ? "lockstep, " : ""}${isRotated ? "each lists itself first, " : ""}${others}${event}`);
   }
 
   get terms(): number {
@@ -144,12 +160,22 @@ export class Failover {
     for (const name of names) this.#start(name);
     await this.#world.pass(JOINS_WITHIN_MS + this.#limits.settling * times.crashFailoverMs);
     await this.#everybodyLeads("at first", times.crashFailoverMs);
+    if (this.#plan.yearly) await this.#leadsForAnHour(this.#plan.yearly);
     await this.#world.pass(this.#random.next() * times.leaseDurationMs);
     // In real time a busy machine may have deposed the leader meanwhile.
     await this.#everybodyLeads("before the fault", times.crashFailoverMs);
     const leader = this.#leaderOf(this.#random.pick(elections)) as string;
     if (this.#random.chance(0.6)) await this.#takesOneAway(leader);
     await this.#befalls(this.#leaderOf(elections[0] as string) as string);
+  }
+
+  async #leadsForAnHour(lease: "held" | "released"): Promise<void> {
+    const { crashFailoverMs, politeHandoverMs } = this.#plan.timing;
+    const elector = this.#compete(this.#processes.get(this.#random.pick(this.#plan.names)) as Process, YEARLY);
+    await this.#everybodyLeads("at first", crashFailoverMs, { elections: [YEARLY.election] });
+    if (lease === "held") return;
+    void elector.stop();
+    await this.#world.pass(politeHandoverMs);
   }
 
   /** Kills one of the others, or takes its disk. So only a majority of three is left. */
@@ -173,7 +199,7 @@ export class Failover {
     if (this.#plan.event === "stops") {
       this.#note(leader, "is told to stop");
       for (const elector of this.#processes.get(leader)?.electors ?? []) void elector.stop();
-      await this.#leadsAgain("after the leader was told to stop", politeHandoverMs, leader);
+      await this.#leadsAgain("after the leader was told to stop", politeHandoverMs, { except: leader });
     } else if (this.#plan.event === "dies") {
       this.#kill(leader, "dies", true);
       await this.#leadsAgain("after the leader died", crashFailoverMs);
@@ -187,19 +213,22 @@ export class Failover {
     await this.#everybodyLeads("a lease later", this.#limits.grace * crashFailoverMs);
   }
 
-  async #leadsAgain(when: string, promisedMs: number, except?: string): Promise<void> {
+  async #leadsAgain(when: string, promisedMs: number, options: { readonly except?: string } = {}): Promise<void> {
     const sinceMs = this.#world.monotonicMs();
-    await this.#everybodyLeads(when, promisedMs, except);
+    await this.#everybodyLeads(when, promisedMs, options);
     this.tookMs = this.#world.monotonicMs() - sinceMs;
     this.promisedMs = promisedMs;
   }
 
-  /** Checks that all elections have leaders at one time, in time, other than the server that was told to stop. */
-  async #everybodyLeads(when: string, promisedMs: number, except?: string): Promise<void> {
+  /** Checks that the elections have leaders at one time, in time, other than `except`, which was told to stop. */
+  async #everybodyLeads(
+    when: string,
+    promisedMs: number,
+    { except, elections = this.#plan.elections }: { readonly except?: string; readonly elections?: readonly string[] } = {},
+  ): Promise<void> {
     const withinMs = promisedMs * this.#limits.factor;
     const sinceMs = this.#world.monotonicMs();
-    const unled = (): readonly string[] =>
-      this.#plan.elections.filter((election) => [undefined, except].includes(this.#leaderOf(election)));
+    const unled = (): readonly string[] => elections.filter((election) => [undefined, except].includes(this.#leaderOf(election)));
     while (unled().length > 0 && this.#world.monotonicMs() - sinceMs < withinMs) await this.#world.pass(STEP_MS);
     const [election] = unled();
     if (election !== undefined)
@@ -225,14 +254,18 @@ export class Failover {
     const { names, isRotated, elections, timing: times } = this.#plan;
     const at = names.indexOf(name);
     const { clock, server } = this.#world.start(name, isRotated ? [...names.slice(at), ...names.slice(0, at)] : names);
-    const store = new VotingLeaseStore(server);
-    const { leaseDurationMs } = times;
-    const electors = elections.map(
-      (election) => new Elector({ store, clock, election, leaseDurationMs, candidateId: name, logger: false }),
-    );
-    const process = { name, clock, server, electors };
+    const electors: Elector[] = [];
+    const process = { name, clock, server, store: new VotingLeaseStore(server), electors };
     this.#processes.set(name, process);
-    for (const elector of electors) void elector.run((leadership) => this.#lead({ process, leadership }));
+    const { leaseDurationMs } = times;
+    for (const election of elections) electors.push(this.#compete(process, { election, leaseDurationMs }));
+  }
+
+  #compete(process: Process, options: { readonly election: string; readonly leaseDurationMs: number }): Elector {
+    const { store, clock, name } = process;
+    const elector = new Elector({ store, clock, ...options, candidateId: name, logger: false });
+    void elector.run((leadership) => this.#lead({ process, leadership }));
+    return elector;
   }
 
   async #lead(leading: Leading): Promise<void> {

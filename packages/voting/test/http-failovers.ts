@@ -10,10 +10,18 @@ import { HttpTransport } from "../src/http-transport.ts";
 import { Server } from "../src/server.ts";
 import { StateFile } from "../src/state-file.ts";
 import { WarningLog } from "../src/warning-log.ts";
-import { drawFailover, Failover, type FailoverPlan, type FailoverWorld, type Situation, type Started } from "./failover.ts";
+import {
+  drawFailover,
+  drawYearly,
+  Failover,
+  type FailoverPlan,
+  type FailoverWorld,
+  type Situation,
+  type Started,
+} from "./failover.ts";
 
-/** Short leases, because the time is real. */
-const LEASES_MS = [3_000, 6_000];
+/** Short leases, because the time is real. The longer one allows 100 ms one way. */
+const LEASES_MS = [3_000, 3_000, 7_000];
 /** The machine does other things as well. It may be late, and it may depose a leader. */
 const LIMITS = { settling: 0.7, factor: 3, grace: 1 };
 /** A wait that ends later than this says that the machine was busy. Such time does not count. */
@@ -23,6 +31,7 @@ const MOST_BUSY_MS = 5_000;
 const SECRET = "a secret of servers";
 
 export interface HttpFailover {
+  readonly plan: FailoverPlan;
   /** The machine was too busy for a verdict. */
   readonly isUndecided: boolean;
   readonly violation: Broken | undefined;
@@ -41,7 +50,7 @@ export interface HttpFailover {
  */
 export async function playHttpFailover(seed: number, situation: Situation): Promise<HttpFailover> {
   const random = new SeededRandom(seed);
-  const plan = drawFailover(random, LEASES_MS, situation);
+  const plan = drawFailover(random, LEASES_MS, { ...situation, yearly: drawYearly(seed) });
   const world = await HttpWorld.open(plan);
   const failover = new Failover(plan, random, world, LIMITS);
   try {
@@ -49,7 +58,7 @@ export async function playHttpFailover(seed: number, situation: Situation): Prom
     const violation = await Promise.race([played, world.tooBusy.promise]);
     const { tookMs, promisedMs, history } = failover;
     const { busyMs } = world;
-    return { isUndecided: busyMs > MOST_BUSY_MS, violation, tookMs, promisedMs, busyMs, history };
+    return { plan, isUndecided: busyMs > MOST_BUSY_MS, violation, tookMs, promisedMs, busyMs, history };
   } finally {
     failover.end();
     await world.close();

@@ -58,7 +58,7 @@ class JudgedVoter {
     const { nowMs } = this;
     if (message.kind === "PING") return undefined;
     if (message.kind === "TELL") {
-      return stateReplyOf(this.#voter.kept, { forgot: false, takesPart: true }, this.#voter.longestLeaseMs(nowMs));
+      return stateReplyOf(this.#voter.kept, { forgot: false, takesPart: true }, this.#voter.leases(nowMs));
     }
     if (message.kind === "READ") return { kind: "READ", sign: this.#voter.sign(message.election, nowMs), absent: [] };
     if (message.kind !== "ELECT") return this.#voter.take(message, "a", nowMs);

@@ -2,7 +2,7 @@ import { ProcessClock, SeededRandom } from "@leasehold/core/testing";
 import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
 import { violationIn, type RandomRun } from "@leasehold/test-kit/simulated/random-run";
 import { Server, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
-import { drawFailover, Failover, JITTER, type FailoverPlan, type FailoverWorld, type Started } from "./failover.ts";
+import { drawFailover, drawYearly, Failover, JITTER, type FailoverPlan, type FailoverWorld, type Started } from "./failover.ts";
 
 const LEASES_MS = [3_000, 6_000, 15_000];
 const LIMITS = { settling: 2, factor: 1, grace: 0 };
@@ -15,7 +15,7 @@ const LIMITS = { settling: 2, factor: 1, grace: 0 };
 export async function playFailover(seed: number, options: { readonly history?: boolean } = {}): Promise<RandomRun> {
   const random = new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ (seed >>> 15));
   const time = new TrueTime(random.seed());
-  const plan = drawFailover(random, LEASES_MS);
+  const plan = drawFailover(random, LEASES_MS, { yearly: drawYearly(seed) });
   const world = new VirtualWorld(plan, random, time);
   const failover = new Failover(plan, random, world, LIMITS);
   const violation = await violationIn(() => failover.play());

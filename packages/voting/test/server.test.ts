@@ -8,6 +8,7 @@ import { clusterOf } from "../src/roster.ts";
 import { decodeStoredState } from "../src/voter-state-codec.ts";
 import type { Elect, Vote } from "../src/messages.ts";
 import { Cluster, shifted } from "./cluster.ts";
+import { elect } from "./one-election.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 3_000, renewIntervalMs: 1_000, timeoutMs: 300 };
 
@@ -296,7 +297,7 @@ test("a server says what it waits for: an answer, or, if two of three have lost 
   cluster.away.add("b");
   await restart(["a"], false);
   expect(waits).toEqual({
-    a: "it takes no part yet, since its file may be an older one: it waits for b to answer, or for the longest lease to end.",
+    a: "it takes no part yet, since its file may be an older one: it waits for b to answer, or in each election for the longest lease to end.",
   });
   cluster.away.clear();
 
@@ -450,9 +451,7 @@ async function won(cluster: Cluster, name: string): Promise<{ readonly store: Vo
 }
 
 function electOf(election: string, term: number): Elect {
-  const heard = { term: 0, number: 0 };
-  const title = { election, term, termId: "x", candidateId: "c", leaseDurationMs: 1_000 };
-  return { kind: "ELECT", ...title, trial: false, heard, hasLed: false, hasFailed: false, holdMs: 0, claimMs: 0 };
+  return { ...elect(term, "x"), election };
 }
 
 test("a server that finds its file to be older stops writing its state, though votes wait for it", async () => {
@@ -472,13 +471,9 @@ test("a server that finds its file to be older stops writing its state, though v
 
   // The first of two votes is on its way to the disk when others turn out to remember more.
   const term = Math.floor(cluster.clock.wallMs() / 1_000) + 10;
-  const elect = (election: string): Request => ({
-    ...{ kind: "ELECT", election, trial: false, term, termId: "t", candidateId: "c", leaseDurationMs: 1_000 },
-    ...{ heard: { term: 0, number: 0 }, hasLed: false, hasFailed: false, holdMs: 0, claimMs: 0 },
-  });
   const votes = [];
   for (const election of ["e", "f"]) {
-    votes.push(server.ask("a", elect(election), 300));
+    votes.push(server.ask("a", electOf(election, term), 300));
     await cluster.clock.advance(1);
   }
   const message = cluster.sent.findLast(({ from, to }) => from === "b" && to === "a") as Envelope<Request>;

@@ -159,7 +159,7 @@ export class SimulatedVoting implements SimulatedStore {
     const nowMs = this.#world.monotonicMs();
     const untilMs = this.#names.map((name) => {
       const host = this.#hosts.get(name);
-      if (!host?.clock.alive || !host.server?.takesPart) return nowMs + 1;
+      if (!host?.clock.alive || host.server?.takesPartIn(ELECTION) !== true) return nowMs + 1;
       const { ballots } = host.server;
       if (ballots.termOf(ELECTION) > term) return -Infinity;
       return nowMs + ballots.waitMs(ELECTION, host.clock.monotonicMs()) / FASTEST_RATE;
