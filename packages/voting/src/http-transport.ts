@@ -29,6 +29,8 @@ export interface HttpTransportOptions {
   readonly secret: Secret;
   readonly listen: ListenOptions;
   readonly ca: Authority;
+  /** Called for each request, since the certificates may have changed. */
+  readonly readTlsAgain?: (() => Promise<void>) | undefined;
   readonly clock: Clock;
   readonly troubles: WarningLog;
   /** Called when another server with the same list is met for the first time. */
@@ -46,7 +48,6 @@ export class HttpTransport implements Transport {
   readonly #outboxes = new Map<string, Outbox>();
   readonly #live = new PeerIncarnations((name) => this.#startAt(name, ASK_TIMEOUT_MS).catch(() => undefined));
   readonly #observed = new TakenIds();
-  readonly #met = new Set<string>();
   #isClosed = false;
   #start = "";
   #receive: Receive | undefined;
@@ -146,10 +147,11 @@ export class HttpTransport implements Transport {
   async #exchange(header: Header, contents: readonly Request[], signal: AbortSignal): Promise<Reply> {
     const { to } = header;
     const { troubles, server } = this.#options;
+    void this.#options.readTlsAgain?.();
     try {
       const reply = await this.#post(header, contents, signal);
       troubles.ends(to);
-      if (to !== server) this.#meets(to, reply.start);
+      if (to !== server && this.#live.answers(to, reply.start)) this.#options.onMet(to);
       return reply;
     } catch (error) {
       if (!this.#isClosed && error instanceof NoAnswer && to !== server) {
@@ -183,7 +185,7 @@ export class HttpTransport implements Transport {
     }
     const difference = differenceOf(this.#names, servers);
     const words = `the list of servers here ${inWords(difference)}, compared with that of ${name}`;
-    if (distanceOf(difference) <= 1 || this.#met.size > 0) return mistake(`${words}: give all servers the same.`);
+    if (distanceOf(difference) <= 1 || this.#live.hasAnswer) return mistake(`${words}: give all servers the same.`);
     const next = "Add or remove one server at a time, on all of them before the next.";
     return (this.#stopped ??= new ConfigurationError(`${words}: this server has stopped. ${next}`));
   }
@@ -191,6 +193,7 @@ export class HttpTransport implements Transport {
   /** Answers a request of another server, or of a process that pretends to be one. */
   async #answer(posted: Received, keep: () => void): Promise<Response> {
     const { troubles } = this.#options;
+    void this.#options.readTlsAgain?.();
     if (posted === "oversized") troubles.drops("oversized");
     if (posted === "oversized" || posted === "elsewhere") return posted;
     if (posted === "signature" || !this.#seal.isOurs(posted.body, posted.signature)) {
@@ -253,12 +256,5 @@ export class HttpTransport implements Transport {
     const reply: Reply = { ...bareHeader(header), id, servers: this.#names, isReply: true, ...said };
     const body = JSON.stringify(reply);
     return { body, signature: this.#seal.sign(body) };
-  }
-
-  #meets(name: string, start: string): void {
-    this.#live.answers(name, start);
-    if (this.#met.has(name)) return;
-    this.#met.add(name);
-    this.#options.onMet(name);
   }
 }

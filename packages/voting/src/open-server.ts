@@ -1,10 +1,10 @@
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ConfigurationError, isLeaseholdError } from "@leasehold/core";
-import { readTlsAgain } from "./certificates.ts";
+import { readAgain } from "./certificates.ts";
 import { lockDirectory } from "./directory-lock.ts";
 import { HttpTransport } from "./http-transport.ts";
-import { resolveOptions, type VotingLeaseStoreOptions } from "./options.ts";
+import { resolveOptions, type VotingLeaseStoreOptions, type VotingTls } from "./options.ts";
 import { rosterAtStart, type Roster } from "./roster.ts";
 import { Server } from "./server.ts";
 import { StateFile } from "./state-file.ts";
@@ -47,17 +47,23 @@ export async function openServer(options: VotingLeaseStoreOptions): Promise<Open
     };
     const onMet = (other: string): void => void (roster.met.includes(other) || keep({ met: [...roster.met, other] }));
     const onBegun = (): void => void (roster.hasBegun || keep({ hasBegun: true }));
-    const transport = new HttpTransport({ server: name, servers, secret, listen, ca: tls?.ca, clock, troubles, onMet });
+    const stays = "its certificates cannot be read again, so the last ones stay in use";
+    const readTlsAgain = readAgain<VotingTls>({
+      clock,
+      read: readTls as () => Promise<VotingTls>,
+      use: (read) => transport.useTls(read),
+      failed: (reason) => troubles.tell(`${stays}: ${reason}`),
+      hasFirst: true,
+    });
+    const ofTls = { ca: tls?.ca, readTlsAgain: isTlsRead ? readTlsAgain : undefined };
+    const transport = new HttpTransport({ server: name, servers, secret, listen, ...ofTls, clock, troubles, onMet });
     const server = new Server({ name, names, clock, disk, isMoved, onBegun, transport, troubles });
     await server.start();
     if (names.length % 2 === 0) {
       const survives = `survive no more losses than ${names.length - 1}: add or remove one.`;
       troubles.tell(`its list has ${names.length} servers, which ${survives}`);
     }
-    const closed = new AbortController();
-    if (readTls && isTlsRead) void readTlsAgain(clock, readTls, (read) => transport.useTls(read), troubles, closed.signal);
     const end = async (): Promise<void> => {
-      closed.abort();
       await server.close();
       await leave();
     };

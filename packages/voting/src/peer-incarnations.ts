@@ -18,11 +18,21 @@ export class PeerIncarnations {
     this.#ask = ask;
   }
 
-  /** Records that this start has answered a request of this server, at the address of its name. */
-  answers(name: string, start: string): void {
-    if (this.#starts.get(name) === start) return;
+  /** Any other server has answered a request of this one. */
+  get hasAnswer(): boolean {
+    return this.#starts.size > 0;
+  }
+
+  /**
+   * Records that this start has answered a request of this server, at the address of its name. Returns whether it is the first
+   * start of that name to do so.
+   */
+  answers(name: string, start: string): boolean {
+    const known = this.#starts.get(name);
+    if (known === start) return false;
     this.#starts.set(name, start);
     this.#taken.forget(name);
+    return known === undefined;
   }
 
   /** Reports whether this start is the live one. Asks at the server's address if that is not known. */

@@ -1,7 +1,7 @@
 import { holderElapsedMs, instantOf, type AcquireRequest, type Instant } from "@leasehold/core/provider";
 import { afterRound, beginClaim, COUNTING_MS, type Claim, type ClaimEnd } from "./claim.ts";
 import type { Acknowledgement, Elect, LeaderStatus, Vote } from "./messages.ts";
-import { isAnswerOf, poll, unanswered, withinTime, type PollResult } from "./poll.ts";
+import { isAnswerOf, poll, withinTime, type PollResult } from "./poll.ts";
 import type { Server } from "./server.ts";
 import { VotingTerm } from "./voting-term.ts";
 
@@ -152,17 +152,4 @@ async function runClaim(server: Server, request: AcquireRequest, hasFailed: bool
     isWithdrawn = !won;
     if (isWithdrawn) granting.forEach(withdraw);
   }
-}
-
-/**
- * Claims a term for which no server votes. This changes nothing anywhere.
- *
- * @throws {StoreError} if no majority answers.
- */
-export async function claimInVain(server: Server, election: string, timeoutMs: number): Promise<void> {
-  const title = { election, term: 0, termId: "", candidateId: "", leaseDurationMs: 0 };
-  const flags = { trial: false, hasLed: false, hasFailed: false };
-  const request: Elect = { kind: "ELECT", ...title, ...flags, heard: { term: 0, number: 0 }, holdMs: 0, claimMs: 0 };
-  const result = await poll(server, { request, timeoutMs, isAnswer: isVote, isYes: () => true });
-  if (result.outcome !== "yes") throw unanswered(election, "ELECT", result, false);
 }

@@ -32,7 +32,7 @@ import { openServer } from "./open-server.ts";
 import type { VotingLeaseStoreOptions } from "./options.ts";
 import { unanswered } from "./poll.ts";
 import type { VotingTerm } from "./voting-term.ts";
-import { claimInVain, ServerClaims } from "./server-claims.ts";
+import { ServerClaims } from "./server-claims.ts";
 import type { Server } from "./server.ts";
 import { LeaderStatuses } from "./leader-statuses.ts";
 import type { DropReason, WarningLog } from "./warning-log.ts";
@@ -76,7 +76,8 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
 
   /** For programs that make their own `Server`. All others call `open`. */
   constructor(server: Server) {
-    super(server, (election, timeoutMs) => claimInVain(server, election, timeoutMs));
+    // A majority that answers here also votes: there are no other rights.
+    super(server, async (election, timeoutMs) => void (await statusesOf(server, election, { timeoutMs })));
     this.#server = server;
     this.#claims = new ServerClaims(server);
     this.#sightings = new LeaderStatuses(server.clock);
@@ -167,7 +168,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     checkName("election", election);
     options.signal?.throwIfAborted();
     const local = this.#seen(election);
-    if (local?.state === "held" && this.#server.takesPart) return local;
+    if (local?.state === "held" && this.#server.takesPartIn(election)) return local;
     const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
     for (const sign of await statusesOf(this.#server, election, { timeoutMs, signal })) this.#sightings.see(election, sign);
     return this.#seen(election);

@@ -18,7 +18,7 @@ import { AdministeredStore } from "./administered-store.ts";
 import { sightedBy } from "./administration.ts";
 import { majorityOf } from "./startup-recovery.ts";
 import { CAPABILITIES } from "./capabilities.ts";
-import { authorityReader, type Authority } from "./certificates.ts";
+import { readAgain, type Authority } from "./certificates.ts";
 import { HttpClient } from "./http-client.ts";
 import { OBSERVER, type VoterReply, type Request } from "./messages.ts";
 import { checkAddress, checkSecret } from "./options.ts";
@@ -75,12 +75,14 @@ export class VotingObserver extends AdministeredStore implements LeaseStore {
     if (urls.size < servers.length) throw new ConfigurationError("servers has an address twice.");
     const http = new HttpClient();
     const warnings = new StoreWarnings();
-    const trust = authorityReader(
+    const stays = "The authority of the servers cannot be read again, so the last one stays in use";
+    const trust = readAgain<Authority>({
       clock,
-      typeof ca === "function" ? ca : () => ca,
-      (authority) => http.trust(authority),
-      (message) => warnings.warn("LEASEHOLD_VOTING", message),
-    );
+      read: typeof ca === "function" ? ca : () => ca,
+      use: (authority) => http.trust(authority),
+      failed: (reason) => warnings.warn("LEASEHOLD_VOTING", `${stays}: ${reason}`),
+      hasFirst: false,
+    });
     const client = new ObserverClient(urls, new PacketClient({ clock, seal: new Seal(secret), http, servers: [] }), clock, trust);
     // So `check` rejects also if a majority answers.
     super(client, notHere);

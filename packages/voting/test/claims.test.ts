@@ -154,7 +154,7 @@ test.each<
   ["ELECT", "ELECT", false, (store) => store.acquire({ ...request("a"), election: "f" })],
   ["LEAD", "LEAD", false, (store) => store.acquire({ ...request("a"), election: "f" })],
   ["READ", "READ", false, (store) => store.read("f", { timeoutMs: 300 })],
-  ["ELECT", "ELECT", false, (store) => store.check({ election: "f", timeoutMs: 300 })],
+  ["READ", "READ", false, (store) => store.check({ election: "e", timeoutMs: 300 })],
   ["LEAD", "LEAD", true, (store, lease) => store.renew(lease, { timeoutMs: 300 })],
   ["RELEASE", "RELEASE", true, (store, lease) => store.release(lease, { timeoutMs: 300 })],
   ["READ", "READ", false, (store) => store.break("e", { reason: "why", ifTerm: 1 })],

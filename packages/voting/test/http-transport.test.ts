@@ -11,6 +11,7 @@ import type { Request } from "../src/messages.ts";
 import { Seal, type Packet, type Reply } from "../src/packet.ts";
 import { clusterOf } from "../src/roster.ts";
 import { WarningLog } from "../src/warning-log.ts";
+import { elect, lead } from "./one-election.ts";
 import { elected, eventually, REQUEST, SECRET, Servers, warnings } from "./servers.ts";
 
 const NAMES = ["a", "b"];
@@ -140,12 +141,7 @@ test("only the start at the address is heard, and neither an earlier start nor a
 test("ELECT and LEAD for an earlier start, or for none, only learn the present start", async () => {
   const { stranger, store, servers } = await strangerAndStore();
   const { start } = await stranger.post(stranger.packet([TELL]));
-  const heard = { term: 0, number: 0 };
-  const title = { election: "e", term: 7, termId: "t", leaseDurationMs: 1_000 };
-  const captured: Request[] = [
-    { kind: "ELECT", ...title, candidateId: "c", trial: false, heard, hasLed: false, hasFailed: false, holdMs: 0, claimMs: 0 },
-    { kind: "LEAD", ...title, number: 1, candidateId: "c" },
-  ];
+  const captured: Request[] = [elect(7, "t"), lead(7, 1)];
   await store.close();
   await servers.open("a");
   for (const toStart of [start, undefined]) {

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { AcquireOutcome } from "@leasehold/core/provider";
 import type { VoterReply, Envelope, Request } from "../src/simulation.ts";
 import { Cluster, shifted } from "./cluster.ts";
+import { elect } from "./one-election.ts";
 
 const REQUEST = { election: "e", candidateId: "c", leaseDurationMs: 60_000, renewIntervalMs: 20_000, timeoutMs: 20_000 };
 
@@ -170,18 +171,7 @@ test("a server that took part again with an older file has lost nothing by an un
   const older = cluster.disks.get("c");
   // No other server has heard of c's write when c is given the older file.
   cluster.fate = ({ from, to }) => (from === "a" && to === "c" ? "is answered late" : to === "b" ? "is lost" : "arrives");
-  const elect = {
-    kind: "ELECT",
-    election: "e",
-    trial: false,
-    term: 9_999_999_999,
-    termId: "x",
-    candidateId: "c",
-    leaseDurationMs: 60_000,
-  } as const;
-  const vote = cluster
-    .server("a")
-    .ask("c", { ...elect, heard: { term: 0, number: 0 }, hasLed: false, hasFailed: false, holdMs: 0, claimMs: 0 }, 20_000);
+  const vote = cluster.server("a").ask("c", elect(9_999_999_999, "x"), 20_000);
   await cluster.clock.advance(100);
   expect(cluster.disks.get("c")).not.toBe(older);
   cluster.fate = () => "arrives";

@@ -1,23 +1,11 @@
 /** Messages to one server share packets. */
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import type { VoterReply, Elect, Envelope, Request } from "../src/messages.ts";
+import type { VoterReply, Envelope, Request } from "../src/messages.ts";
 import { Outbox } from "../src/outbox.ts";
+import { elect } from "./one-election.ts";
 
-const TRIAL: Elect = {
-  kind: "ELECT",
-  election: "e",
-  trial: true,
-  term: 1,
-  termId: "t",
-  candidateId: "c",
-  leaseDurationMs: 1,
-  heard: { term: 0, number: 0 },
-  hasLed: false,
-  hasFailed: false,
-  holdMs: 0,
-  claimMs: 0,
-};
+const TRIAL = elect(1, "t", true);
 const read = (election: string): Request => ({ kind: "READ", election });
 
 interface Sent {

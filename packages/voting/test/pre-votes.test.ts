@@ -4,21 +4,12 @@ import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import type { Elect } from "../src/messages.ts";
 import { PreVotes } from "../src/pre-votes.ts";
+import { elect } from "./one-election.ts";
 
 const CLAIM_MS = 200;
 const trial = (termId: string, of: Partial<Elect> = {}): Elect => ({
-  kind: "ELECT",
-  election: "e",
-  trial: true,
-  term: 1,
-  termId,
-  candidateId: "c",
-  leaseDurationMs: 1_000,
-  heard: { term: 0, number: 0 },
-  hasLed: false,
-  hasFailed: false,
-  holdMs: 50,
-  claimMs: CLAIM_MS,
+  ...elect(1, termId, true),
+  ...{ holdMs: 50, claimMs: CLAIM_MS },
   ...of,
 });
 const heard = (term: number, number: number): Partial<Elect> => ({ heard: { term, number } });
@@ -31,11 +22,11 @@ async function granted(
   knownTerm = 0,
 ): Promise<string[]> {
   const answers = Object.entries(trials).map(async ([from, of]) => {
-    const elect = trial(from, of);
-    const choice = preVotes.hold(elect, from, knownTerm, clock.monotonicMs());
+    const asked = trial(from, of);
+    const choice = preVotes.hold(asked, from, knownTerm, clock.monotonicMs());
     if (!choice) return [];
     await sleep(clock, choice.untilMs - clock.monotonicMs());
-    return preVotes.grants(choice, elect, clock.monotonicMs()) ? [from] : [];
+    return preVotes.grants(choice, asked, clock.monotonicMs()) ? [from] : [];
   });
   return (await clock.runUntil(Promise.all(answers))).flat();
 }

@@ -314,25 +314,6 @@ test("a break given at the same time lifts the transfer on every server, in any 
   await elected.wins("c");
 });
 
-test("servers without a disk transfer as well, and forget the order when all are started again", async () => {
-  const cluster = new Unreliable();
-  cluster.others = () => ({
-    longestLeaseMs: LEASE_MS,
-    disk: { read: () => Promise.resolve(undefined), write: () => Promise.resolve() },
-  });
-  await cluster.start();
-  await cluster.clock.advance(LEASE_MS + 1_000);
-  const elected = new Elected(cluster);
-  const lease = await elected.wins("a");
-  await elected.release("a", lease);
-  void elected.transfer("b", "c");
-  await cluster.clock.advance(1_000);
-  await elected.loses("a", "b");
-  await elected.restart("a", "b", "c");
-  await cluster.clock.advance(LEASE_MS + 1_000);
-  await elected.wins("b");
-});
-
 test("a server that loses its disk forgets the transfer, so another candidate can lead", async () => {
   const { elected, cluster, lease } = await led();
   cluster.away.add("a");
