@@ -93,7 +93,7 @@ export abstract class AdministeredStore {
     if (result.outcome !== "yes") throw unanswered(prefix, "TELL", result, false);
     const latest = new Map<string, number>();
     for (const { terms } of result.answers.values()) {
-      for (const [election, term] of Object.entries(terms)) latest.set(election, Math.max(term, latest.get(election) ?? 0));
+      for (const [election, term] of Object.entries(terms)) latest.set(election, Math.max(term, latest.get(election) ?? term));
     }
     for (const [election, term] of latest) {
       if (!election.startsWith(prefix)) continue;

@@ -40,13 +40,13 @@ async function open(url: StoreUrl, context: StoreUrlContext): Promise<OpenedStor
     throw new ConfigurationError(`${SECRET} is not set: it has the secret of the servers.`);
   }
   const servers = serversOf(scheme, authority);
-  const ca = await context.readFile(url, "ca");
+  await context.readFile(url, "ca");
   const server = given.get("server");
   const stateDirectory = given.get("state");
   if (server === undefined || stateDirectory === undefined) {
     // The observer reads the file again once a minute.
-    const again = { ca: ca && (() => context.readFile(url, "ca")) };
-    const observer = new VotingObserver({ servers: servers.map(({ address }) => address), secret, ...again });
+    const options = { servers: servers.map(({ address }) => address), secret, ca: () => context.readFile(url, "ca") };
+    const observer = new VotingObserver(options);
     return disposable(observer, () => observer.close());
   }
   const store = await VotingLeaseStore.open({

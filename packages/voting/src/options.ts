@@ -39,8 +39,8 @@ export interface VotingLeaseStoreOptions {
    */
   readonly host?: string | undefined;
   /**
-   * Needed with addresses of `https:`, and refused with others. A function is called at the start and then once a minute. New
-   * connections use its result, so certificates can be replaced without a restart.
+   * Needed with addresses of `https:`, and refused with others. A function is called at the start, and again with a request, at most
+   * once a minute. New connections use its result, so certificates can be replaced without a restart.
    */
   readonly tls?: VotingTls | (() => VotingTls | Promise<VotingTls>) | undefined;
   /** @defaultValue the system's clock */

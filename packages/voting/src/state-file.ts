@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { open, readFile, rename, rm, type FileHandle } from "node:fs/promises";
+import { open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Disk } from "./state-writer.ts";
 import { asRoster, type Roster } from "./roster.ts";
@@ -104,18 +104,14 @@ async function replace(directory: string, content: string): Promise<void> {
   const [path, beside] = [join(directory, NAME), join(directory, `${NAME}.new`)];
   // Use a new file for each write: after a failed sync, the content of the old one is unknown.
   await rm(beside, { force: true });
-  await synced(await open(beside, "wx", 0o600), content);
+  await writeFile(beside, content, { flag: "wx", mode: 0o600, flush: true });
   await rename(beside, path);
   // Windows does not sync directories, and keeps the order of changes to names itself.
   if (process.platform === "win32") return;
-  await synced(await open(directory, "r"));
-}
-
-async function synced(file: FileHandle, content?: string): Promise<void> {
+  const opened = await open(directory, "r");
   try {
-    if (content !== undefined) await file.writeFile(content);
-    await file.sync();
+    await opened.sync();
   } finally {
-    await file.close();
+    await opened.close();
   }
 }

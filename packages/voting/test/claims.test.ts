@@ -107,6 +107,35 @@ test("a winner waits for its own hold, and not for an earlier refusal", async ()
   expect(a.nextLookMs("e", 2 * LEASE_MS)).toBe(2 * LEASE_MS);
 });
 
+test("a claim while another one of its server is under way sends nothing", async () => {
+  const cluster = await startedWith(3);
+  const first = cluster.store("a").acquire(request("a"));
+  await cluster.clock.advance(0);
+  const sent = cluster.sent.length;
+  expect(await cluster.store("a").acquire(request("b"))).toMatchObject({ acquired: false });
+  expect(cluster.sent.length).toBe(sent);
+  expect(await cluster.clock.runUntil(first)).toMatchObject({ acquired: true });
+});
+
+test("a claim sends no LEAD before its server has kept the write counters of the voters", async () => {
+  const cluster = await startedWith(3);
+  const claim = cluster.store("a").acquire(request("a"));
+  while (!cluster.sent.some(({ content }) => content.kind === "ELECT" && !content.trial)) await cluster.clock.advance(1);
+  // The own vote is on the disk. The next write has the counters.
+  cluster.hanging.add("a");
+  await expect(cluster.clock.runUntil(claim)).rejects.toMatchObject({ operation: "remember" });
+  expect(cluster.sent.filter(({ content }) => content.kind === "LEAD")).toEqual([]);
+});
+
+test("a lease that its elector has forgotten is not renewed, and no LEAD is sent for it", async () => {
+  const cluster = await startedWith(3);
+  const lease = await cluster.wins("a", request("a"));
+  const sent = cluster.sent.length;
+  cluster.store("a").forget(lease);
+  expect(await cluster.store("a").renew(lease, { timeoutMs: 300 })).toMatchObject({ held: false, reason: "taken" });
+  expect(cluster.sent.length).toBe(sent);
+});
+
 test("a release is not-held if a majority answers it and one of these servers knows a later term", async () => {
   const cluster = await startedWith(3);
   const lease = await cluster.wins("a", request("a"));
@@ -173,10 +202,12 @@ test.each<
   });
 });
 
-test("a minTerm that leaves no room for later terms is refused before anything is sent", async () => {
+test("a minTerm that is no term, or leaves no room for later terms, is refused before anything is sent", async () => {
   const cluster = await startedWith(3);
   const acquire = (minTerm: number) => cluster.clock.runUntil(cluster.store("a").acquire({ ...request("a"), minTerm }));
-  await expect(acquire(Number.MAX_SAFE_INTEGER)).rejects.toMatchObject({ code: "CONFIGURATION" });
+  for (const minTerm of [Number.MAX_SAFE_INTEGER, 0.5, -1]) {
+    await expect(acquire(minTerm)).rejects.toMatchObject({ code: "CONFIGURATION" });
+  }
   expect(cluster.sent.filter(({ content }) => content.kind === "ELECT")).toEqual([]);
   expect(await acquire(2 ** 52)).toMatchObject({ acquired: true, lease: { term: 2 ** 52 } });
 });

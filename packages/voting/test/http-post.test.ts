@@ -64,6 +64,11 @@ test("a packet is sent on a new connection if all kept ones were closed", async 
   expect(await post()).toMatchObject({ body: Buffer.from("{}") });
 });
 
+test("a hang-up of a server that has answered before is no mistake", async () => {
+  const { second } = await postTwice([OK, "hangs up", "hangs up"]);
+  await expect(second).rejects.toMatchObject({ isMistake: false, message: expect.stringContaining("does not answer") });
+});
+
 test("a packet that was answered by nonsense is not sent again", async () => {
   const { second, count } = await postTwice([OK, "nonsense\r\n\r\n", OK]);
   await expect(second).rejects.toThrow("does not answer");

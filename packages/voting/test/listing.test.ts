@@ -6,7 +6,7 @@ import { Cluster } from "./cluster.ts";
 const REQUEST = { candidateId: "c", leaseDurationMs: 3_000, renewIntervalMs: 1_000, timeoutMs: 300 };
 
 async function listed(cluster: Cluster, name: string): Promise<readonly ListedElection[]> {
-  return await cluster.clock.runUntil(Array.fromAsync(cluster.store(name).list("", { timeoutMs: 300 })));
+  return await cluster.clock.runUntil(Array.fromAsync(cluster.store(name).list()));
 }
 
 test("a server that takes no part yet does not count: it may lack an election that is led", async () => {

@@ -166,6 +166,18 @@ test("a packet that is forged, malformed, oversized or for another path is dropp
   expect(published.every(({ server }) => server === "a")).toBe(true);
 });
 
+test("a server closes although a request has not arrived as a whole", async () => {
+  const servers = await Servers.of(["a"]);
+  const store = await servers.open("a");
+  const { port, hostname } = new URL(servers.addresses["a"] ?? "");
+  const socket = connect(Number(port), hostname).on("error", () => undefined);
+  await once(socket, "connect");
+  socket.write("POST /leasehold/voting HTTP/1.1\r\n");
+  // The server has the connection once it answers on a later one.
+  expect((await fetch(`${servers.addresses["a"]}/other`)).status).toBe(404);
+  await Promise.all([once(socket, "close"), store.close()]);
+});
+
 test("secrets that differ are reported on both sides, and neither is shown", async () => {
   const heard = warnings();
   const servers = await Servers.of(["a", "b"]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { systemClock } from "@leasehold/core/provider";
 import { afterAll, expect, test } from "vitest";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
-import { VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
+import { fromUrl, VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
 import { resolveOptions } from "../src/options.ts";
 
 const folder = await memoryFolder("leasehold-voting-options-");
@@ -56,6 +56,13 @@ test.each([
   expect(existsSync(nowhere)).toBe(false);
 });
 
+test.each([undefined, ""])("a URL with the secret %j in its variable is refused by the variable's name", async (secret) => {
+  const url = { scheme: "voting", authority: "10.0.0.1:7400", path: "", parameters: new Map() };
+  const context = { env: { LEASEHOLD_VOTING_SECRET: secret }, readFile: () => Promise.resolve(undefined) };
+  const opened = fromUrl["voting"]?.open(url as never, context as never);
+  await expect(opened).rejects.toThrow("LEASEHOLD_VOTING_SECRET is not set: it has the secret of the servers.");
+});
+
 test("without host, a server listens on loopback only", () => {
   expect(resolveOptions(RIGHT).listen.host).toBe("127.0.0.1");
   expect(resolveOptions({ ...RIGHT, servers: { a: "http://localhost:80" } }).listen).toMatchObject({
@@ -63,6 +70,8 @@ test("without host, a server listens on loopback only", () => {
     port: 80,
   });
   expect(resolveOptions({ ...RIGHT, servers: { a: "http://[::1]:7400" } }).listen.host).toBe("::1");
+  const readsTls = { tls: () => ({ key: "k", cert: "c" }) };
+  expect(resolveOptions({ ...RIGHT, servers: { a: "https://127.0.0.1:443" }, ...readsTls }).listen.port).toBe(443);
   expect(resolveOptions({ ...RIGHT, server: "b", host: "0.0.0.0" }).listen).toMatchObject({ host: "0.0.0.0", port: 7400 });
 });
 

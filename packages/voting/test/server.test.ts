@@ -158,6 +158,9 @@ function absentAt(cluster: Cluster, name: string): readonly StoreMember[] {
 
 test("a server knows which others take no part and since when, and adopts a longer time that another one reports", async () => {
   const cluster = new Cluster();
+  const ended: string[] = [];
+  const troubles = { tell: () => {}, lasts: () => {}, ends: (name: string) => void ended.push(name) };
+  cluster.others = () => ({ troubles });
   await cluster.start();
   await cluster.clock.advance(2_000);
   const members = cluster.store("a").members();
@@ -175,9 +178,11 @@ test("a server knows which others take no part and since when, and adopts a long
   const [absent] = absentAt(cluster, "a");
   expect(absent).toMatchObject({ name: "c", waitsFor: "it does not answer." });
   expect(absent?.forMs).toBeGreaterThanOrEqual(absentAt(cluster, "b")[0]!.forMs - 1_000);
+  ended.length = 0;
   cluster.startOne("c");
   await cluster.clock.advance(15_000);
   expect(absentAt(cluster, "a")).toEqual([]);
+  expect(ended).toContain("members");
 });
 
 test("a server whose disk cannot be written is reported as taking no part", async () => {

@@ -46,7 +46,8 @@ test("an observer reads the leader and lists the elections while a majority answ
 
 test("an observer has the capabilities of a server, except that it has to poll", () => {
   expect(observerOf(["http://127.0.0.1:7400"]).capabilities).toEqual({ ...CAPABILITIES, watch: "poll" });
-  expect(CAPABILITIES).toMatchObject({ watch: "push", minLeaseMs: 100, maxLeaseMs: 3_600_000, maxValueBytes: 4_096 });
+  expect(CAPABILITIES).toMatchObject({ watch: "push", minLeaseMs: 100, maxLeaseMs: 3_600_000, leaseGranularityMs: 1 });
+  expect(CAPABILITIES.maxValueBytes).toBe(4_096);
 });
 
 test("a leader that only one server has heard is unknown to an observer", async () => {
