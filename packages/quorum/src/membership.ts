@@ -33,11 +33,12 @@ export class Membership implements MembershipRules {
   readonly states: MemberStates;
   readonly #members: ReadonlyMap<string, Member>;
   readonly #register: Register;
+  readonly #rosterRules: MembershipRules;
   readonly #clock: Clock;
   /** Writes name this roster before there is a first one. */
   readonly #nobody: Roster;
   #roster: Roster | undefined;
-  /** The claim that all members have accepted. Set until the first roster follows it. */
+  /** The claim that the last read has shown: one that all members have accepted, or one that is given up. */
   #claim: Proposal | undefined;
   readonly #markers: StoreMarkers;
   readonly #strangers: WrongStoreCheck;
@@ -54,13 +55,13 @@ export class Membership implements MembershipRules {
     this.#markers = new StoreMarkers(this.#members, clock, this.#nobody);
     this.#strangers = new WrongStoreCheck(members, this.#markers.shown, this.#markers.rosters);
     this.states = new MemberStates(members, clock, journal);
-    const rules = rosterRules({
+    this.#rosterRules = rosterRules({
       markers: this.#markers,
       nobody: this.#nobody,
       members: members.length,
       whyAbsent: (name) => this.whyAbsent(name),
     });
-    this.#register = new Register(ROSTER, members, proposer, clock, rules);
+    this.#register = new Register(ROSTER, members, proposer, clock, this.#rosterRules);
   }
 
   get roster(): Roster {
@@ -98,18 +99,28 @@ export class Membership implements MembershipRules {
   async #tryToFound(limits: CallLimits): Promise<void> {
     // Does not read again once the roster is known: a silent member would delay that read.
     while (!this.#roster && !(await this.#read(true, limits))) {
-      if (this.#claim) {
-        await this.#propose({ ...rosterOf(this.#claim), number: 1 }, this.#claim.write, limits);
-        continue;
-      }
-      const marking = [...this.#members.keys()].map(async (name) => [name, await this.#markFirst(name, limits)] as const);
-      const marked = await Promise.all(marking);
-      refuseTwins(marked);
-      const incarnations = Object.fromEntries(marked);
-      const claimed = [...this.#markers.rosters].flatMap(([, one]) => Object.values(one.incarnations));
-      const past = [...new Set(claimed)].filter((marker) => !Object.values(incarnations).includes(marker));
-      await this.#propose({ number: 0, incarnations, later: [], past }, null, limits);
+      const isOwn = this.#claim && !this.#rosterRules.isGivenUp(this.#claim);
+      const claim = isOwn ? this.#claim : await this.#claimStores(this.#claim, limits);
+      if (claim) await this.#propose({ ...rosterOf(claim), number: 1, later: [] }, claim.write, limits);
     }
+  }
+
+  /**
+   * Marks all stores, and claims the quorum for them. Returns the claim, or undefined if it was not chosen.
+   * @param givenUp the claim to replace, if there is one.
+   */
+  async #claimStores(givenUp: Proposal | undefined, limits: CallLimits): Promise<Proposal | undefined> {
+    const marking = [...this.#members.keys()].map(async (name) => [name, await this.#markFirst(name, limits)] as const);
+    const marked = await Promise.all(marking);
+    refuseTwins(marked);
+    const former = givenUp && rosterOf(givenUp);
+    const isLater = ([name, marker]: readonly [string, string]): boolean =>
+      former !== undefined && (former.later.includes(name) || former.incarnations[name] !== marker);
+    const later = marked.filter(isLater).map(([name]) => name);
+    const incarnations = Object.fromEntries(marked);
+    const claimed = [...this.#markers.rosters].flatMap(([, one]) => Object.values(one.incarnations));
+    const past = [...new Set(claimed)].filter((marker) => !Object.values(incarnations).includes(marker));
+    return await this.#propose({ number: 0, incarnations, later, past }, givenUp?.write ?? null, limits);
   }
 
   async meet(name: string, answer: Promise<MemberState>, limits: MemberLimits): Promise<MemberState> {
@@ -313,10 +324,13 @@ export class Membership implements MembershipRules {
     return found.proposal;
   }
 
-  async #propose(roster: Roster, base: string | null, limits: CallLimits): Promise<void> {
+  /** Returns the proposal if it was chosen. */
+  async #propose(roster: Roster, base: string | null, limits: CallLimits): Promise<Proposal | undefined> {
     const proposal = { write: this.#clock.randomUuid(), base, record: rosterRecord(roster) };
     const { stored } = await this.#register.put(proposal, true, limits);
-    if (stored) this.#take(roster);
+    if (!stored) return undefined;
+    this.#take(roster);
+    return proposal;
   }
 
   #take(roster: Roster): void {

@@ -47,6 +47,7 @@ export class Register {
    * - A get that completes the split repeats the newest write, and returns that write. If this fails, it returns the replaced
    *   record.
    * - If no member shows the replaced record, any get completes the split.
+   * - Any get returns a claim that is given up.
    *
    * No get returns a record that this process has seen replaced.
    * @param completes whether a split is completed.
@@ -63,6 +64,7 @@ export class Register {
         return this.#rounds.chosen(reading.kept);
       }
       if (top?.proposal && compareBallots(before, top.accepted) === 0) {
+        if (this.#admission.isGivenUp(top.proposal)) return { proposal: top.proposal };
         const { write, base } = top.proposal;
         const answer = write === this.#rounds.seen ? write : base;
         const found = [...reading.kept.values()].find(({ proposal }) => proposal?.write === answer)?.proposal;
@@ -96,11 +98,12 @@ export class Register {
       for (;;) {
         const reading = await this.#readAfter(sent, limits);
         const top = topOf(reading.kept)?.proposal;
-        const isDecided = this.#rounds.isChosen(reading.kept) || (proposal.base !== null && this.#admission.isGivenUp(top));
         // An undurable member may lose what a read shows. So no read decides the outcome of a write that was sent. The register
-        // repeats the shown write, and judges by the result.
+        // repeats the shown write, and judges by the result. A claim that is given up is never repeated.
         const isToRepeat = sent && this.#undurable.size > 0;
-        if (isDecided && (top?.write ?? null) !== proposal.base && !isToRepeat) return this.#judge(proposal, top, sent);
+        const isGivenUp = top?.write !== proposal.write && this.#admission.isGivenUp(top);
+        const isDecided = isGivenUp || (rounds.isChosen(reading.kept) && !isToRepeat);
+        if (isDecided && (top?.write ?? null) !== proposal.base) return this.#judge(proposal, top, sent);
         if (!hasWaited && this.#rounds.isUnderWay(reading)) {
           hasWaited = true;
           await this.#pause(limits, sent);
@@ -109,10 +112,8 @@ export class Register {
         const prepared = await this.#rounds.prepare(reading, limits);
         if (prepared) {
           const found = topOf(prepared.kept)?.proposal;
-          const isGivenUp = this.#admission.isGivenUp(found);
-          const isFound = (found?.write ?? null) === proposal.base || found?.write === proposal.write;
-          const isOurs = isFound || (isGivenUp && proposal.base === null);
-          const value = isOurs ? withTimestamp(proposal, found) : isGivenUp ? undefined : found;
+          const isOurs = (found?.write ?? null) === proposal.base || found?.write === proposal.write;
+          const value = isOurs ? withTimestamp(proposal, found) : this.#admission.isGivenUp(found) ? undefined : found;
           const accepted = value && (await rounds.accept(prepared, value, isOurs ? datedAt : undefined, limits));
           if (isOurs && accepted === "confirmed") return { stored: true };
           sent ||= isOurs && accepted !== "refused";

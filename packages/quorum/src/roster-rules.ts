@@ -11,8 +11,9 @@ import type { StoreMarkers } from "./store-markers.ts";
  * one name would each have a majority, even if a member of both promises to both. A member that has accepted a claim shows it.
  *
  * All members count, whatever each has accepted, if three conditions hold. All answer. The newest proposal is no roster. Of the
- * stores of each shown claim or roster, a majority is among them and remembers. The promises of these stores prevent the choice
- * of any older roster. One of the claims may be this process's own, which a claim of a former store has replaced elsewhere.
+ * core of each shown claim or roster, a majority is among these stores and remembers. The core consists of the stores that the
+ * claim and all claims before it name. The promises of a majority of the core prevent the choice of any older roster. Without
+ * the core, a first roster that one member has accepted could be completed by stores that only an older claim names.
  *
  * A promise of a replaced store blocks nothing. If it has accepted a proposal with a majority, one of the other members shows
  * that proposal.
@@ -35,6 +36,8 @@ export function rosterRules(options: {
   /** Returns the members whose present stores a roster or a claim names. */
   const sharedWith = ({ incarnations }: Roster): readonly string[] =>
     Object.keys(incarnations).filter((name) => markers.shown.get(name) === incarnations[name]);
+  /** Returns the members whose present stores are in the core of a roster or a claim. */
+  const coreWith = (roster: Roster): readonly string[] => sharedWith(roster).filter((name) => !roster.later.includes(name));
   return {
     roster: nobody,
     meet: async (name, answer, limits) => {
@@ -46,10 +49,6 @@ export function rosterRules(options: {
     report: () => undefined,
     counting: (answers, all, havePromised) => {
       const isAll = all.size === members;
-      const isFree = ({ proposal }: MemberState): boolean =>
-        !proposal || sharedWith(rosterOf(proposal)).filter((name) => answers.has(name)).length > members / 2;
-      const isRosterNewest = (newestShown(all)?.number ?? 0) > 0;
-      if (isAll && !isRosterNewest && [...all.values()].every(isFree)) return all;
       const among = (found: ReadonlyMap<string, MemberState>): ReadonlyMap<string, MemberState> => {
         const states = [...found.values()];
         const newest = newestShown(found);
@@ -63,8 +62,13 @@ export function rosterRules(options: {
         );
       };
       const counted = among(answers);
+      if (!isAll) return counted;
+      const isFree = ({ proposal }: MemberState): boolean =>
+        !proposal || coreWith(rosterOf(proposal)).filter((name) => answers.has(name)).length > members / 2;
+      const isRosterNewest = (newestShown(all)?.number ?? 0) > 0;
+      if (!isRosterNewest) return [...all.values()].every(isFree) ? all : counted;
       const isOfClaim = newestShown(counted)?.number === 0;
-      if (!isAll || (counted.size > members / 2 ? !isOfClaim : acceptedNone(answers) < members / 2)) return counted;
+      if (counted.size > members / 2 ? !isOfClaim : acceptedNone(answers) < members / 2) return counted;
       const everyone = among(all);
       return everyone.size === members ? everyone : counted;
     },
@@ -72,8 +76,7 @@ export function rosterRules(options: {
     isGivenUp: (proposal) => {
       const roster = proposal && rosterOf(proposal);
       if (roster?.number !== 0) return false;
-      const shared = sharedWith(roster).length;
-      return shared > members / 2 && shared < members;
+      return coreWith(roster).length > members / 2 && sharedWith(roster).length < members;
     },
     mayTakeBack: (name, proposal) => sharedWith(rosterOf(proposal)).includes(name),
   };

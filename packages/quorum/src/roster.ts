@@ -17,7 +17,10 @@ export interface Roster {
   readonly number: number;
   /** The marker of each member's store, by name. */
   readonly incarnations: Readonly<Record<string, string>>;
-  /** The members whose store has replaced another one. Such a store may lack a record that the former store had. */
+  /**
+   * The members whose store has replaced another one. Such a store may lack a record that the former store had. In a claim: the
+   * members of which this claim, or one before it, has replaced the store that another claim names.
+   */
   readonly later: readonly string[];
   /** The markers of the stores that were replaced last. Such a marker never counts again. */
   readonly past: readonly string[];

@@ -165,7 +165,9 @@ export class Rounds {
       const counting = this.#admission.counting(present(kept), present(answers), true);
       const counted = new Map([...promised].filter(([name]) => counting.has(name)));
       if (counted.size >= this.#admission.needed(topOf(counted)?.proposal)) return { ballot, kept: counted };
-      if (promised.size < first.size || this.#admission.counting(kept, answers, true).size < this.#majority) return undefined;
+      const possible = this.#admission.counting(kept, answers, true);
+      const isPossible = possible.size >= this.#admission.needed(topOf(possible)?.proposal);
+      if (promised.size < first.size || !isPossible) return undefined;
     }
     return undefined;
   }

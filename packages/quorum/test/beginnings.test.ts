@@ -213,6 +213,97 @@ test.for([
   },
 );
 
+/** Returns the text of the roster or claim that a store keeps. */
+function shownAt(store: SimulatedRecordService): string | undefined {
+  return ((store.record(ROSTER) ?? {}) as Partial<LeaseRecord>).value;
+}
+
+/**
+ * Returns a world in which the first roster of a, b and c has arrived only at c. Another c was given to another process. Its claim
+ * has replaced the first one at a, not at b. Both processes have died.
+ */
+async function withClaimsAtAAndB(): Promise<{ readonly world: World; readonly c: SimulatedRecordService }> {
+  const world = new World();
+  const c = new SimulatedRecordService(world.clock);
+  let areAllPrepared = false;
+  world.passage = ({ by, to, operation }) => {
+    if (operation !== "put") return undefined;
+    areAllPrepared ||= NAMES.every((name) => isPrepared(world, name));
+    if (by === "one") return areAllPrepared && to !== "c" ? LOST : undefined;
+    return to === "b" ? { arrivals: [{ afterMs: 3, replyAfterMs: 1 }] } : undefined;
+  };
+  const [one, other] = [world.open("one"), world.open("other", { c })];
+  void one.startPut("lost").catch(() => undefined);
+  while (rosterAt(world, "c") !== 1) await world.clock.advance(1);
+  one.clock.kill();
+  const first = shownAt(world.services.a);
+  void other.startPut("lost").catch(() => undefined);
+  while (shownAt(world.services.a) === first) await world.clock.advance(1);
+  other.clock.kill();
+  // The claim does not replace a record that was written in between.
+  world.services.b.overwrite(ROSTER, world.services.b.record(ROSTER));
+  await world.clock.advance(10);
+  expect(shownAt(world.services.b)).toBe(first);
+  expect(shownAt(world.services.a)).toBe(shownAt(c));
+  world.passage = () => undefined;
+  return { world, c };
+}
+
+test("only one of three lists begins, of which each shares two stores with the one before", async () => {
+  const { world, c } = await withClaimsAtAAndB();
+  const third = world.open("third", { b: new SimulatedRecordService(world.clock), c });
+  expect(await stored(world, "mine", [third])).toBe(0);
+  world.passage = ({ by, to }) => (by === "fourth" && to === "a" ? LOST : undefined);
+  const fourth = world.open("fourth");
+  for (let times = 0; times < 2; times += 1) await fourth.get().catch(() => undefined);
+
+  expect(await stored(world, "yours", [fourth])).toBe(1);
+});
+
+test("a claim is not completed while one of its stores has forgotten what it may have accepted since", async () => {
+  const { world, c } = await withClaimsAtAAndB();
+  world.passage = ({ by, to }) => (by === "third" && to === "a" ? LOST : undefined);
+  const third = world.open("third");
+  for (let times = 0; times < 2; times += 1) await third.get().catch(() => undefined);
+  expect(await stored(world, "any", [third])).toBe(1);
+  third.clock.kill();
+  for (const election of [ROSTER, ELECTION]) world.services.b.remove(election);
+
+  expect(await stored(world, "mine", [world.open("fourth", { c })])).toBe(0);
+});
+
+test("a claim is not replaced while one of the stores that both name has forgotten what it may have accepted", async () => {
+  const world = new World();
+  const c = new SimulatedRecordService(world.clock);
+  world.passage = ({ to, operation }) => (to === "b" && operation === "put" && isPrepared(world, "b") ? LOST : undefined);
+  const one = world.open("one");
+  expect(await stored(world, "any", [one])).toBe(1);
+  one.clock.kill();
+  expect(rosterAt(world, "b")).toBe(0);
+  for (const election of [ROSTER, ELECTION]) world.services.a.remove(election);
+  world.passage = () => undefined;
+
+  expect(await stored(world, "mine", [world.open("other", { c })])).toBe(0);
+  expect([rosterAt(world, "b"), c.record(ROSTER)]).toEqual([0, undefined]);
+});
+
+test("a quorum begins although two stores of one name were replaced before, each after a claim", async () => {
+  const world = new World();
+  const [second, third] = [new SimulatedRecordService(world.clock), new SimulatedRecordService(world.clock)];
+  for (const [by, c] of [["one", world.services.c] as const, ["other", second] as const]) {
+    world.passage = ({ operation }) => (operation === "put" && shownAt(c) !== undefined ? LOST : undefined);
+    const dying = world.open(by, { c });
+    void dying.startPut("lost").catch(() => undefined);
+    while (shownAt(c) === undefined) await world.clock.advance(1);
+    await world.clock.advance(1);
+    dying.clock.kill();
+  }
+  world.passage = () => undefined;
+  expect(shownAt(world.services.a)).toBe(shownAt(second));
+
+  expect(await stored(world, "mine", [world.open("third", { c: third })])).toBe(1);
+});
+
 test("a first roster that only one member has accepted is not completed by another member's promise to another process", async () => {
   const world = new World();
   const a = new SimulatedRecordService(world.clock);

@@ -122,3 +122,13 @@ test.each([ROSTER, MARKER])("an election may not have the name '%s'", async (nam
 
   await expect(world.open("one").get(true, name)).rejects.toMatchObject({ code: "CONFIGURATION" });
 });
+
+test("the first write of a quorum takes 16 round trips and 69 requests", async () => {
+  const world = new World();
+  world.passage = () => ({ arrivals: [{ afterMs: 50, replyAfterMs: 50 }] });
+  const sentMs = world.clock.monotonicMs();
+  expect(await world.clock.runUntil(world.open("one").startPut("first", undefined, 20_000))).toMatchObject({ stored: true });
+  expect(world.clock.monotonicMs() - sentMs).toBe(1_600);
+  await world.clock.advance(2_000);
+  expect(world.requests()).toHaveLength(69);
+});
