@@ -304,6 +304,40 @@ test("a quorum begins although two stores of one name were replaced before, each
   expect(await stored(world, "mine", [world.open("third", { c: third })])).toBe(1);
 });
 
+/** Returns the ballot that a store has promised last for the roster, as text. */
+function promisedAt(store: SimulatedRecordService): string | undefined {
+  const { quorum } = (store.record(ROSTER) ?? {}) as Partial<LeaseRecord>;
+  return quorum === undefined ? undefined : JSON.stringify((JSON.parse(quorum) as { promised: unknown }).promised);
+}
+
+test("only stores that the newest roster names choose the next one, although all members answer", async () => {
+  const world = new World();
+  const c = new SimulatedRecordService(world.clock);
+  // Promises to this process arrive only at c. So c has promised more than the next process will know.
+  const isMarked = (name: Name): boolean => {
+    const { quorum } = (world.services[name].record(MARKER) ?? {}) as Partial<LeaseRecord>;
+    return quorum !== undefined && (JSON.parse(quorum) as { accepted: unknown }).accepted !== null;
+  };
+  world.passage = ({ to, operation }) => (to !== "c" && operation === "put" && isMarked(to as Name) ? LOST : undefined);
+  const early = world.open("early");
+  expect(await stored(world, "lost", [early])).toBe(0);
+  await world.clock.advance(4_000);
+  early.clock.kill();
+  world.passage = ({ to, operation }) => (to === "a" && operation === "put" && isPrepared(world, "a") ? LOST : undefined);
+  const one = world.open("one", { c });
+  expect(await stored(world, "any", [one])).toBe(1);
+  one.clock.kill();
+  expect([rosterAt(world, "a"), rosterAt(world, "b")]).toEqual([0, 1]);
+  // Each promise arrives, and no accept arrives at a.
+  const { a, b } = world.services;
+  world.passage = ({ to, operation }) =>
+    to === "a" && operation === "put" && promisedAt(a) === promisedAt(b) ? LOST : undefined;
+
+  const other = world.open("other");
+  const healed = world.clock.runUntil(other.store.heal("c", [], { timeoutMs: 3_000 }));
+  await expect(healed).rejects.toMatchObject({ code: "CONFIGURATION" });
+});
+
 test("a first roster that only one member has accepted is not completed by another member's promise to another process", async () => {
   const world = new World();
   const a = new SimulatedRecordService(world.clock);
