@@ -110,11 +110,13 @@ const FEW = ["LAST_BALLOT=6", "LAST_ROSTER_BALLOT=5"];
 /** Two processes with different stores claim a quorum. They share one store, or two. */
 const CLAIMED = ["LAST_ROSTER=4", "FOUNDING", "NO_ELECTION", NO_LATE];
 const ONE_SHARED = [...CLAIMED, "SHARES_ONE"];
-const TWO_SHARED = [...CLAIMED, "REPLACED"];
+const TWO_SHARED = [...CLAIMED, "REPLACED", "ALL_GO_ON"];
+/** One store has accepted the first list of a claim. The process with the second list restarts with a third one. */
+const THREE_LISTS = ["LAST_ROSTER=5", "LAST_ROSTER_BALLOT=13", "FOUNDING", "NO_ELECTION", NO_LATE, "MOVES", "RESTARTS=1"];
 const FIRST_LIST = "a claim becomes the first list";
 const CLAIM_REPLACED = "another claim replaces one";
 /** Two processes begin a quorum while one member forgets. */
-const ONE_FORGETS = ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "NO_ELECTION", NO_LATE, FORGETS];
+const ONE_FORGETS = ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "NO_ELECTION", NO_LATE, FORGETS, "ALL_GO_ON"];
 const TAKEN_IN = ["another list of members is taken over", "a store is to be taken in", "a store is taken back"];
 
 /** The list of the members. */
@@ -139,6 +141,7 @@ const MEMBERS: readonly QuorumCheck[] = [
     macros: [...TWO_SHARED, "LAST_ROSTER_BALLOT=8"],
     shows: [FIRST_LIST, CLAIM_REPLACED, ...TAKEN_IN],
   },
+  { name: "members: three lists claim a quorum, one after the other", macros: THREE_LISTS, shows: [FIRST_LIST, CLAIM_REPLACED] },
 ];
 
 const MEMBERS_LONG: readonly QuorumCheck[] = [
@@ -204,6 +207,16 @@ const MEMBERS_WRONG: readonly QuorumCheck[] = [
   {
     name: "a majority accepts a claim",
     macros: [...ONE_SHARED, "LAST_ROSTER_BALLOT=6", "CLAIMED_BY_MAJORITY"],
+    violates: TWO_LISTS,
+  },
+  {
+    name: "a member that keeps the process's own claim never counts below another claim",
+    macros: [...TWO_SHARED, "LAST_ROSTER_BALLOT=8", "OWN_CLAIM_BLOCKS"],
+    violates: STUCK,
+  },
+  {
+    name: "a claim replaces one that has replaced others, whatever these named",
+    macros: [...THREE_LISTS, "IGNORES_FORMER_CLAIMS"],
     violates: TWO_LISTS,
   },
   { name: "what a new store lacks was never there", macros: [...FEW, "REPLACED", NO_LATE, "EMPTY_COUNTS"], violates: FORK },

@@ -26,25 +26,27 @@ c_code {
     return 1;
   }
 
-  #ifdef FORGETS
+  #ifdef ALL_GO_ON
   static void lookAt(int me, int i);
   static void learn(int me, int record, int i, struct Kept *kept);
   static struct Kept *keptAt(int me, int record, int i);
   static int rememberingOf(int me, int record, int all);
   static int countingOf(int me, int record, int answers, int all, int havePromised);
+  static int isEnough(int me, int record, int set);
   static int bits(int set);
 
-  /* A process that all members answer finds a majority that counts. */
+  /* A process that all members answer finds enough that count. */
   static int mayGoOnWithAll(int me) {
     struct Process before = now.process[me];
-    int i, counting;
+    int i, counting, isSo;
     for (i = 0; i < MEMBERS; i++) {
       lookAt(me, i);
       learn(me, ROSTER, i, keptAt(me, ROSTER, i));
     }
     counting = countingOf(me, ROSTER, rememberingOf(me, ROSTER, 7), 7, 0);
+    isSo = bits(counting) >= MAJORITY && isEnough(me, ROSTER, counting);
     now.process[me] = before;
-    return bits(counting) >= MAJORITY;
+    return isSo;
   }
   #endif
 
@@ -52,7 +54,7 @@ c_code {
     const char *what = 0;
     if (!isOneLine(ELECTION)) what = "two writes replace the same one";
     if (!isOneLine(ROSTER)) what = "two lists of members replace the same one";
-  #ifdef FORGETS
+  #ifdef ALL_GO_ON
     if (!mayGoOnWithAll(0) || !mayGoOnWithAll(1)) what = "all members answer, and too few count";
   #endif
     if (what) printf("\nVIOLATED %s\n", what);

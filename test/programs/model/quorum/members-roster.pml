@@ -52,18 +52,43 @@ c_code {
   #endif
   }
 
-  /* Other stores may replace a claim if they include a majority of its stores, which remember. */
-  static int mayReplaceClaim(int me, int claim, int remembering) {
+  /* The members whose stores a roster or a claim names. */
+  static int sharedWith(int me, int roster) {
     int i, shared = 0;
-    for (i = 0; i < MEMBERS; i++) if (now.process[me].shown[i] == now.rosters[claim].marker[i]) shared |= 1 << i;
-  #ifdef REPLACES_ANY_CLAIM
-    return shared != 7;
+    for (i = 0; i < MEMBERS; i++) if (now.process[me].shown[i] == now.rosters[roster].marker[i]) shared |= 1 << i;
+    return shared;
+  }
+
+  /* Those of them of which every claim that was replaced before names the same store. */
+  static int coreWith(int me, int roster) {
+  #ifdef IGNORES_FORMER_CLAIMS
+    return sharedWith(me, roster);
   #else
-    return shared != 7 && bits(shared & remembering) >= MAJORITY;
+    return sharedWith(me, roster) & ~now.rosters[roster].later;
   #endif
   }
 
-  static int isGivenUp(int me, int record, int write) { return isClaim(record, write) && mayReplaceClaim(me, write, 7); }
+  /* A claim of other stores may replace this one. */
+  static int isGivenUp(int me, int record, int write) {
+    if (!isClaim(record, write)) return 0;
+  #ifdef REPLACES_ANY_CLAIM
+    return sharedWith(me, write) != 7;
+  #else
+    return sharedWith(me, write) != 7 && bits(coreWith(me, write)) >= MAJORITY;
+  #endif
+  }
+
+  /* No roster older than this one can be chosen any more. */
+  static int isFree(int me, int write, int remembering) {
+    if (write == 0) return 1;
+  #ifdef REPLACES_ANY_CLAIM
+    if (isGivenUp(me, ROSTER, write)) return 1;
+  #endif
+  #ifdef OWN_CLAIM_BLOCKS
+    if (!isGivenUp(me, ROSTER, write)) return 0;
+  #endif
+    return bits(coreWith(me, write) & remembering) >= MAJORITY;
+  }
 
   static int acceptedNone(int me, int set) {
     int i, none = 0;
@@ -100,16 +125,19 @@ c_code {
     return counting;
   }
 
-  /* For the roster itself. A member that has forgotten counts if all answer, and a majority remembers that it has accepted none. */
+  /*
+   * For the roster itself. If the newest proposal is a claim, all count once no older roster can be chosen. Otherwise a member that
+   * has forgotten counts if all answer, and a majority remembers that it has accepted none.
+   */
   static int countingInRoster(int me, int answers, int all, int havePromised) {
-    int i, counting, free = 0;
-    for (i = 0; i < MEMBERS; i++) if (all >> i & 1) {
-      int write = keptAt(me, ROSTER, i)->write;
-      free += write == 0 || isClaim(ROSTER, write) && mayReplaceClaim(me, write, answers);
-    }
-    if (free == MEMBERS) return all;
-    counting = namedAmong(me, answers, all == 7, havePromised);
+    int i, free = 0, counting = namedAmong(me, answers, all == 7, havePromised), newest = newestAmong(me, all);
     if (all != 7) return counting;
+    for (i = 0; i < MEMBERS; i++) free += isFree(me, keptAt(me, ROSTER, i)->write, answers);
+  #ifdef FORGOTTEN_FOR_GOOD
+    if (now.rosters[newest].number == 0) return free == MEMBERS ? answers : counting;
+  #else
+    if (now.rosters[newest].number == 0) return free == MEMBERS ? 7 : counting;
+  #endif
     if (bits(counting) >= MAJORITY ? !isClaim(ROSTER, newestAmong(me, counting)) : acceptedNone(me, answers) < MAJORITY) return counting;
   #ifndef FORGOTTEN_FOR_GOOD
     if (namedAmong(me, all, 1, havePromised) == 7) return 7;
@@ -161,17 +189,19 @@ c_code {
   /* Makes the roster that this process proposes in place of another one. Returns 0 if there is no change to make. */
   static int newRoster(int me, int top) {
     struct Process *p = &now.process[me];
-    int i, changed = MEMBERS;
+    int i, changed = MEMBERS, former = 0;
     struct Roster *next;
     if (now.lastRoster >= LAST_ROSTER) return 0;
     if (isGivenUp(me, ROSTER, top)) {
       MET("another claim replaces one")
+      former = top;
       top = 0;
     }
     if (isClaim(ROSTER, top)) {
       next = &now.rosters[now.lastRoster + 1];
       *next = now.rosters[top];
       next->number = 1;
+      next->later = 0;
       next->base = top;
       return 1;
     }
@@ -183,12 +213,17 @@ c_code {
     }
     next = &now.rosters[now.lastRoster + 1];
     *next = now.rosters[top];
-    next->base = top;
+    next->base = top == 0 ? former : top;
   #ifdef NO_CLAIM
     next->number++;
   #endif
-    if (top == 0) for (i = 0; i < MEMBERS; i++) next->marker[i] = p->shown[i];
-    else {
+    if (top == 0) {
+      for (i = 0; i < MEMBERS; i++) {
+        next->marker[i] = p->shown[i];
+        if (former != 0 && now.rosters[former].marker[i] != p->shown[i]) next->later |= 1 << i;
+      }
+      next->later |= now.rosters[former].later;
+    } else {
       next->number = now.rosters[top].number + 1;
       next->past |= 1 << next->marker[changed];
       next->marker[changed] = p->shown[changed];

@@ -10,6 +10,8 @@ c_code {
   static int storeOf(int me, int i) {
   #ifdef SHARES_ONE
     return me == 1 && i > 0 ? i + 2 : i;
+  #elif defined(MOVES)
+    return me == 0 || i == 0 ? i : i == 2 ? 3 : now.restartsLeft == 0 ? 4 : i;
   #elif defined(REPLACED)
     return me == 1 && i == 2 ? 3 : i;
   #else
@@ -138,6 +140,10 @@ c_code {
     struct Round *round = &p->on[record];
     int i, chosen, top, write, ballot, counting, first, others, missing, promising, newest = 0;
     struct Kept before[MEMBERS];
+  #ifdef MOVES
+    /* A hears only the stores that B has no more in the end, and B hears all. Otherwise there would be too many states. */
+    if (asked != (me == 0 ? 6 : 7) || hearing != asked) return;
+  #endif
     closeRound(me, record);
     for (i = 0; i < MEMBERS; i++) if (asked >> i & 1) {
       struct Kept *kept = keptAt(me, record, i);
@@ -189,7 +195,7 @@ c_code {
       if (asked & ~first & 1 << i && (write == 0 || isGivenUp(me, record, write) || mayTakeBack(me, record, i, write))) others |= 1 << i;
     missing = (first | others) & ~(first & hearing);
     promising = countingOf(me, record, counting & ~missing, asked & ~missing, 1) & first;
-    if (isEnough(me, record, promising) || first & ~hearing || bits(countingOf(me, record, counting, asked, 1)) < MAJORITY) others = 0;
+    if (isEnough(me, record, promising) || first & ~hearing || !isEnough(me, record, countingOf(me, record, counting, asked, 1))) others = 0;
     else {
       missing = others & ~hearing;
       promising = countingOf(me, record, counting & ~missing, asked & ~missing, 1) & (first | others);
@@ -209,7 +215,7 @@ c_code {
     if (!isEnough(me, record, counting)) { TELL("has no majority"); closeRound(me, record); return; }
     top = topOf(me, record, counting);
     write = writeOf(me, record, top);
-    if (round->pending != 0 && baseOf(record, round->pending) == (isGivenUp(me, record, write) ? 0 : write)) round->proposed = round->pending;
+    if (round->pending != 0 && baseOf(record, round->pending) == write) round->proposed = round->pending;
     else if (mayWrite(me, record, write, chosen)) {
       if (record == ELECTION) {
         p->puts--;

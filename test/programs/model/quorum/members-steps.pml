@@ -41,7 +41,11 @@ c_code {
   }
   #endif
 
+  #ifdef MOVES
+  static int mayRestart(int me) { return now.restartsLeft > 0 && me == 1; }
+  #else
   static int mayRestart(int me) { return now.restartsLeft > 0 && me == 0; }
+  #endif
 
   static void restart(int me) {
     struct Process *p = &now.process[me];
@@ -179,6 +183,22 @@ c_code {
   #ifdef FOUNDING
     /* Each store has its marker before any process claims the quorum. */
     for (i = 0; i < STORES; i++) now.store[i].marker = ++now.lastMarker;
+  #ifdef MOVES
+    /* A's claim is chosen. Of the first list that follows it, one accept has arrived. A knows nothing of this any more. */
+    now.lastRoster = 2;
+    now.rosters[2].number = 1;
+    now.rosters[2].base = 1;
+    for (i = 0; i < MEMBERS; i++) {
+      struct Kept claim = firstKept(0, 0);
+      now.rosters[1].marker[i] = now.rosters[2].marker[i] = now.store[i].marker;
+      if (i == MEMBERS - 1) {
+        claim.promised = FORWARD(4);
+        claim.accepted = 4;
+        claim.write = 2;
+      } else claim.promised = 4;
+      now.store[i].kept[ROSTER] = claim;
+    }
+  #endif
   #else
     now.rosters[1].number = 1;
     now.lastRoster = 1;

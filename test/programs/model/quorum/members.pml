@@ -10,7 +10,7 @@
 #define MAJORITY 2
 #define PROCESSES 2
 /* The members' stores when the run begins, and those that B may have in place of the last ones. */
-#ifdef SHARES_ONE
+#if defined(SHARES_ONE) || defined(MOVES)
 #define STORES 5
 #else
 #define STORES 4
