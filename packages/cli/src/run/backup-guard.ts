@@ -6,12 +6,12 @@ import type { Writable } from "node:stream";
  * The kill instant is in hundredths of a second of the kernel's uptime. The group is absent until the command has started.
  *
  * The input ends without `done` only if the guard was killed. Then the script waits while the wrapper lives, until the kill
- * instant, because a live wrapper ends the command itself. After the wait the script kills the group, and every process that has
- * the term's id in its environment.
+ * instant, because a live wrapper ends the command itself. After the wait the script kills the group, the rest of its session, and
+ * every process that has the term's id in its environment.
  *
- * A frozen guard keeps the input open. So each order also starts a timer, which replaces the one before. The timer ends 0.2 s
- * after the kill instant, and kills once the wrapper is dead or frozen. A live wrapper notices by itself that the guard does not
- * answer. The timer does nothing if the script is dead or frozen, because no order would replace it then.
+ * A frozen guard keeps the input open. So each order also starts a timer, which replaces the one before. The timer kills 0.2 s
+ * after the kill instant. A wrapper that still runs has noticed before that the guard does not answer. The timer does nothing if
+ * the script is dead or frozen, because no order would replace it then.
  *
  * The script waits for each timer that it ends, and the timer for its `sleep`. Otherwise each order would leave a zombie. CONT
  * keeps this wait short even if somebody has stopped the timer.
@@ -32,9 +32,9 @@ stop() {
 end() {
   [ -z "$group" ] || kill -KILL -- "-$group"
   for again in 1 2 3 4 5; do
-    for file in $(grep -ls -- "$id" /proc/[0-9]*/environ); do
+    for file in $(grep -ls -- "$id" /proc/[0-9]*/environ; grep -ls -- ") . [0-9]* [0-9]* \${group:-none} " /proc/[0-9]*/stat); do
       pid=\${file#/proc/}
-      kill -KILL "\${pid%/environ}"
+      kill -KILL "\${pid%/*}"
     done
     sleep 0.2
   done
@@ -44,7 +44,7 @@ while read -r first second third; do
   [ "$first" = done ] && exit 0
   id=$first until=$second group=$third timer=
   read -r up rest </proc/uptime || continue
-  left=$((until + 20 - \${up%.*}\${up#*.}))
+  left=$((until + 20 - \${up%.*} * 100 - (1\${up#*.} - 100)))
   [ "$left" -gt 0 ] || left=0
   (
     before=$!
@@ -52,7 +52,6 @@ while read -r first second third; do
     sleep "$((left / 100)).$((left / 10 % 10))" &
     wait "$!"
     trap exit USR1
-    while [ -d "/proc/$PPID" ] && ! grep -qs "^State:.[TtZX]" "/proc/$PPID/status"; do sleep 0.5; done
     grep -qs "^State:.[^TtZX]" /proc/$$/status && end
   ) &
   timer=$!
@@ -63,7 +62,7 @@ end
 stop
 `;
 
-/** A shell of about 1 MB that acts if the guard is killed or frozen, and the wrapper is dead or frozen. */
+/** A shell of about 1 MB that acts if the guard is killed or silent, and the wrapper does not act either. */
 export class BackupGuard {
   readonly #child: ChildProcess | undefined;
 

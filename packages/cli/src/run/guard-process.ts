@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { systemClock } from "@leasehold/core/provider";
 import { BackupGuard } from "./backup-guard.ts";
 import { DONE, type GuardOrder } from "./guard-order.ts";
 import { hasLasted, machineNow, type MachineInstant } from "./machine-clock.ts";
@@ -49,6 +50,8 @@ export class GuardProcess {
   async order(order: Omit<GuardOrder, "seq">): Promise<void> {
     this.#seq += 1;
     void this.#loseIfSilent();
+    // Do not wait for the next order, because the backup guard may kill the command before that.
+    systemClock.setTimer(() => void this.#loseIfSilent(), this.#patienceMs + 1);
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting = [...this.#waiting, { since: machineNow(), answered: resolve }];
     this.#write(JSON.stringify({ seq: this.#seq, ...order } satisfies GuardOrder));

@@ -1,8 +1,10 @@
 /** The guards of a term, from the wrapper's side. */
 import childProcess, { type ChildProcess } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { readFileSync, readlinkSync } from "node:fs";
+import { mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { setImmediate as immediate } from "node:timers/promises";
 import { reachesState } from "@leasehold/test-kit/processes/process-state";
@@ -113,6 +115,17 @@ test("a guard whose late answer arrives after a stall of the wrapper is not lost
   expect(guard.isLost).toBe(false);
 });
 
+test("a guard that does not answer is lost, even if no other order follows", async () => {
+  const [last, child] = [new Still(), new Still()];
+  startBy((file) => (file === "/bin/sh" ? last : child));
+  const guard = new GuardProcess(20);
+  const first = guard.order(order());
+  child.stdout.write("1\n");
+  await first;
+  void guard.order(order());
+  expect(await guard.lost).toBe("does not answer");
+});
+
 test("the wrapper survives if a guard ends in the middle of an order", async () => {
   const [last, child] = [new Still(), new Still()];
   startBy((file) => (file === "/bin/sh" ? last : child));
@@ -204,33 +217,56 @@ test.runIf(process.platform === "linux")(
   },
 );
 
+test.runIf(process.platform === "linux")("a backup guard survives in the first second after the system's start", async () => {
+  const uptime = join(mkdtempSync(join(tmpdir(), "leasehold-uptime-")), "uptime");
+  onTestFinished(() => rmSync(dirname(uptime), { recursive: true }));
+  writeFileSync(uptime, "0.98 0.00\n");
+  let script = "";
+  startBy((_file, args) => {
+    script ||= String((args as readonly string[])[1]);
+    return new Still();
+  });
+  void new GuardProcess(PATIENCE_MS);
+  const backup = realSpawn("/bin/sh", ["-c", script.replaceAll("/proc/uptime", uptime)], { stdio: ["pipe", "ignore", "ignore"] });
+  const exited = once(backup, "exit");
+  backup.stdin.end(`${TERM_ID} 60000\ndone\n`);
+  expect(await exited).toEqual([0, null]);
+});
+
 /** Starts a process of the term in a group of its own, and a guard that knows of it. */
 async function guarded(killMs: number): Promise<{
   readonly guard: GuardProcess;
   readonly command: ChildProcess;
   readonly exited: Promise<unknown>;
+  readonly helper: number;
 }> {
   const termId = `${TERM_ID}-${killMs}`;
-  const command = realSpawn("sleep", ["1000"], { detached: true, stdio: "ignore", env: { LEASEHOLD_TERM_ID: termId } });
+  // The helper has a group of its own and no environment, but has stayed in the command's session.
+  const script = "set -m; env -i sleep 1000 & echo $!; wait";
+  const env = { LEASEHOLD_TERM_ID: termId };
+  const command = realSpawn("sh", ["-c", script], { detached: true, stdio: ["ignore", "pipe", "ignore"], env });
   // On a machine that stalls, the guard may kill the command before the test goes on.
   const exited = once(command, "exit");
+  const [said] = (await once(command.stdout!, "data")) as [Buffer];
+  const helper = Number(said);
   const guard = new GuardProcess(PATIENCE_MS);
   onTestFinished(() => {
-    command.kill("SIGKILL");
+    signalAll([command.pid!, helper], "SIGKILL");
     guard.dismiss();
   });
   await guard.order({ ...order(), termId, leader: { pid: command.pid! }, killAt: after(machineNow(), killMs) });
-  return { guard, command, exited };
+  return { guard, command, exited, helper };
 }
 
 test.runIf(process.platform === "linux")("a live wrapper has time until the deadline once its guard is killed", async () => {
   const begunMs = performance.now();
-  const { guard, command, exited } = await guarded(5_000);
+  const { guard, command, exited, helper } = await guarded(5_000);
   signalAll(await guards("run/guard.ts"), "SIGKILL");
   expect(await guard.lost).toBe("has ended (SIGKILL)");
   await exited;
   // Then the backup guard kills the command, although this process does nothing.
   expect(command.signalCode).toBe("SIGKILL");
+  await reachesState(helper, "gone");
   expect(performance.now() - begunMs).toBeGreaterThan(3_000);
 });
 

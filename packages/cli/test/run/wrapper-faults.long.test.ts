@@ -87,6 +87,12 @@ const CASES: readonly Case[] = [
     asks: 0,
   },
   {
+    what: "the wrapper is blocked, and the guard is frozen",
+    fault: "blocked",
+    act: async (wrapper) => signalAll([await wrapper.guardPid()], "SIGSTOP"),
+    asks: 0,
+  },
+  {
     what: "everything that a pattern for the tool finds is killed",
     async act(wrapper) {
       const found = (await childrenOf([wrapper.pid])).filter((pid) => /leasehold|node/.test(commandLineOf(pid)));
