@@ -1,13 +1,10 @@
 import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
 import type { Command } from "commander";
-import { addElectionOption, electionOf } from "./election-option.ts";
-import { EXIT } from "./exit-codes.ts";
-import { CommandError } from "./command-error.ts";
-import { ageOf, barText, look } from "./snapshot-text.ts";
-import { addStoreOptions, openUsedStore } from "./store-option.ts";
-import type { ProcessEnvironment } from "./process-environment.ts";
-import { teller } from "./tell.ts";
-import { printable } from "./text.ts";
+import { addElectionOption, electionOf, addStoreOptions, openUsedStore } from "./target-options.ts";
+import { EXIT, CommandError } from "./exit-codes.ts";
+import { ageOf, barText, look } from "./snapshots.ts";
+import type { ProcessEnvironment } from "./verb.ts";
+import { teller, printable } from "./text.ts";
 
 /** An order to one term of an election, with the store that carries it out. */
 export interface Order {

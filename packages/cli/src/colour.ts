@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { Output, ProcessEnvironment } from "./process-environment.ts";
+import type { Output, ProcessEnvironment } from "./verb.ts";
 
 export type Colour = "green" | "yellow" | "red" | "dim";
 

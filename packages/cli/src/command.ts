@@ -5,8 +5,8 @@ import { errorReport } from "./error-report.ts";
 import { EXIT } from "./exit-codes.ts";
 import { jsonLine, LogFormat } from "./log-options.ts";
 import { STORE_EXAMPLES } from "./store-url/store-from-url.ts";
-import type { ProcessEnvironment } from "./process-environment.ts";
-import { teller } from "./tell.ts";
+import type { ProcessEnvironment } from "./verb.ts";
+import { teller } from "./text.ts";
 import { VERBS } from "./verbs.ts";
 
 const EPILOGUE = `

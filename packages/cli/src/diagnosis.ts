@@ -1,12 +1,11 @@
 import { isLeaseholdError, timing, type LeaseSnapshot, type LeaseStore, type TimingReport } from "@leasehold/core";
 import { asSentence, membersText } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
-import { barText, isLost, look } from "./snapshot-text.ts";
+import { barText, isLost, look } from "./snapshots.ts";
 import { creationOf, localWarningsOf } from "./store-url/store-from-url.ts";
 import { shownStoreUrl } from "./store-url/store-url.ts";
-import type { ProcessEnvironment } from "./process-environment.ts";
-import { messageText } from "./tell.ts";
-import { printable } from "./text.ts";
+import type { ProcessEnvironment } from "./verb.ts";
+import { messageText, printable } from "./text.ts";
 
 /** The result of one check. */
 export interface Finding {

@@ -1,9 +1,9 @@
 import type { ListedElection } from "@leasehold/core";
 import type { LeaseState } from "@leasehold/core/provider";
 import { painter, type Colour } from "./colour.ts";
-import { ageOf, barText } from "./snapshot-text.ts";
-import type { ProcessEnvironment } from "./process-environment.ts";
-import { table } from "./table.ts";
+import { ageOf, barText } from "./snapshots.ts";
+import type { ProcessEnvironment } from "./verb.ts";
+import { table, textOfLines } from "./table.ts";
 import { clipped, printable } from "./text.ts";
 
 const COLOURS: Readonly<Record<LeaseState | "foreign", Colour>> = {
@@ -20,9 +20,7 @@ export function electionTable(found: readonly ListedElection[], environment: Pro
   const paint = painter(environment, environment.stdout);
   const [head, ...lines] = table(["ELECTION", "STATE", "TERM", "LEADER", "VALUE", "AGE", "NOTE"], found.map(cellsOf));
   if (head === undefined) return "";
-  return [paint("dim", head), ...lines.map((line, at) => paint(COLOURS[found[at]?.state ?? "unknown"], line))]
-    .map((line) => `${line}\n`)
-    .join("");
+  return textOfLines([paint("dim", head), ...lines.map((line, at) => paint(COLOURS[found[at]?.state ?? "unknown"], line))]);
 }
 
 function cellsOf(election: ListedElection): readonly string[] {

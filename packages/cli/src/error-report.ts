@@ -1,8 +1,7 @@
 import { isLeaseholdError } from "@leasehold/core";
 import { CommanderError } from "commander";
-import { CommandError } from "./command-error.ts";
-import { EXIT, exitCodeOf } from "./exit-codes.ts";
-import { messageText } from "./tell.ts";
+import { CommandError, EXIT, exitCodeOf } from "./exit-codes.ts";
+import { messageText } from "./text.ts";
 
 /** An error for programs: the field `error` of what `--json` prints. */
 export interface ErrorReport {

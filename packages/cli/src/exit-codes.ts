@@ -1,6 +1,5 @@
 import { isLeaseholdError } from "@leasehold/core";
 import { isStoreError } from "@leasehold/core/provider";
-import { CommandError } from "./command-error.ts";
 
 /** The exit codes of the command. `run` also ends with its child's exit code. sysexits.h names the codes from 64 to 78. */
 export const EXIT = {
@@ -42,5 +41,16 @@ export function exitCodeOf(error: unknown): number {
       return EXIT.store;
     default:
       return isStoreError(error) ? EXIT.store : EXIT.leadershipEnded;
+  }
+}
+
+/** An error of the command itself, not of the library: one sentence for people, and an exit code for supervisors. */
+export class CommandError extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number, message: string) {
+    super(message);
+    this.name = "Failure";
+    this.exitCode = exitCode;
   }
 }

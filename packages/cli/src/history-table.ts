@@ -1,7 +1,7 @@
 import type { ListedElection, PastTerm } from "@leasehold/core";
 import { isoOf } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
-import { table } from "./table.ts";
+import { table, textOfLines } from "./table.ts";
 import { clipped, printable } from "./text.ts";
 
 /** Returns a table of the last terms that the records keep, the latest first. Empty if they keep none. */
@@ -9,9 +9,7 @@ export function historyTable(found: readonly ListedElection[]): string {
   const rows = found.flatMap((each) =>
     each.state === "foreign" ? [] : (each.history ?? []).toReversed().map((past) => cellsOf(printable(each.election), past)),
   );
-  return table(["ELECTION", "TERM", "LEADER", "SINCE", "LASTED", "END"], rows)
-    .map((line) => `${line}\n`)
-    .join("");
+  return textOfLines(table(["ELECTION", "TERM", "LEADER", "SINCE", "LASTED", "END"], rows));
 }
 
 function cellsOf(election: string, { term, candidateId, sinceMs, untilMs, end }: PastTerm): readonly string[] {

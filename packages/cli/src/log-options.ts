@@ -1,9 +1,8 @@
 import type { Logger } from "@leasehold/core";
 import { isoOf } from "@leasehold/core/provider";
 import { Option, type Command } from "commander";
-import type { ProcessEnvironment } from "./process-environment.ts";
-import { messageText, teller } from "./tell.ts";
-import { withoutPasswords } from "./text.ts";
+import type { ProcessEnvironment } from "./verb.ts";
+import { messageText, teller, withoutPasswords } from "./text.ts";
 
 interface Options {
   readonly quiet: boolean;

@@ -4,7 +4,7 @@ import { ignoresHangup } from "./run/hangup.ts";
 import { NpxWatch } from "./run/npx-watch.ts";
 import { shellStatus } from "./run/shell-process.ts";
 import { storeFromUrl, usedStoreFromUrl } from "./store-url/store-from-url.ts";
-import type { Output, ProcessEnvironment } from "./process-environment.ts";
+import type { Output, ProcessEnvironment } from "./verb.ts";
 
 /** Returns the environment of this process, with `stderr` for its messages to people. */
 export function ownSurroundings(stderr: Output): ProcessEnvironment {

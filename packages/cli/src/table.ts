@@ -1,3 +1,8 @@
+/** Returns lines as one text. */
+export function textOfLines(lines: readonly string[]): string {
+  return lines.map((line) => `${line}\n`).join("");
+}
+
 /**
  * Returns the lines of a table, its head first. Returns none without rows. Leaves out a column whose cells are all empty, and spaces
  * at a line's end.

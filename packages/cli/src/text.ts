@@ -1,3 +1,6 @@
+import { inCommandWords } from "./command-words.ts";
+import type { ProcessEnvironment } from "./verb.ts";
+
 /** Joins the lines of a text into one. */
 export function oneLine(text: string): string {
   return text.trim().replace(/\s*\n\s*/g, " ");
@@ -40,4 +43,14 @@ export function withoutPasswords(text: string): string {
   // The longest one goes first, because one password may be a part of another.
   const longestFirst = [...known].toSorted((one, other) => other.length - one.length);
   return longestFirst.reduce((rest, password) => rest.replaceAll(password, "…"), unknown);
+}
+
+/** Returns a function that prints a line to stderr, with the command's name before it. */
+export function teller({ stderr }: Pick<ProcessEnvironment, "stderr">): (text: string) => void {
+  return (text) => stderr.write(`leasehold: ${messageText(text)}\n`);
+}
+
+/** Makes a message safe for a terminal: one line, without passwords and control characters, in the words of this command. */
+export function messageText(text: string): string {
+  return printable(inCommandWords(withoutPasswords(oneLine(text))));
 }

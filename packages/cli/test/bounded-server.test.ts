@@ -5,7 +5,7 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { boundedServer, mostConnections } from "../src/http/bounded-server.ts";
-import { closeServer } from "../src/http/close-server.ts";
+import { closeServer } from "../src/http/http-server.ts";
 
 /** Starts a server with a limit of connections. It never answers `/wait`. */
 async function serving(most: number): Promise<{ readonly port: number; readonly waiting: ServerResponse[] }> {

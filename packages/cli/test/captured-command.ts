@@ -5,7 +5,7 @@ import { win } from "@leasehold/test-kit/acquisitions";
 import type { Ran } from "@leasehold/test-kit/processes/leasehold-command";
 import { vi } from "vitest";
 import { runCommand } from "../src/command.ts";
-import type { ProcessEnvironment } from "../src/process-environment.ts";
+import type { ProcessEnvironment } from "../src/verb.ts";
 
 /** The command in this process, on a store in memory and in virtual time. It captures all output. */
 export class CapturedCommand {

@@ -1,7 +1,6 @@
 import { ConfigurationError, StoreError, UnsupportedError } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { EXIT, exitCodeOf } from "../src/exit-codes.ts";
-import { CommandError } from "../src/command-error.ts";
+import { EXIT, exitCodeOf, CommandError } from "../src/exit-codes.ts";
 
 test("supervisors and scripts rely on these exit codes", () => {
   expect(EXIT).toEqual({

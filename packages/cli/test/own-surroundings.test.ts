@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import type { Output, ProcessEnvironment } from "../src/process-environment.ts";
+import type { Output, ProcessEnvironment } from "../src/verb.ts";
 
 const output = (isTerminal: boolean): Output => ({ isTerminal, write: () => {} });
 

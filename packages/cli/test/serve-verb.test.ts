@@ -6,9 +6,7 @@ import { join } from "node:path";
 import { StoreError } from "@leasehold/core";
 import { systemClock } from "@leasehold/core/provider";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Figures } from "../src/serve/figures.ts";
 import { startHttp } from "../src/serve/http-server.ts";
-import { pageFiles } from "../src/serve/page.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
 let command: CapturedCommand;
@@ -187,7 +185,7 @@ describe("a Unix socket", () => {
 
   test("stays if another server has created it in place of the closing one", async () => {
     const path = join(folder, "leasehold.sock");
-    const served = { candidates: [], figures: new Figures(), page: pageFiles(), isStopping: () => false, checkpoint: () => {} };
+    const served = { candidates: [], isStopping: () => false, checkpoint: () => {} };
     const rules = { hosts: [], token: undefined };
     const first = await startHttp({ address: { kind: "unix", path }, served, rules, clock: systemClock });
     const closed = first[Symbol.asyncDispose]();

@@ -3,8 +3,7 @@ import { MemoryRecordStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { Figures } from "../src/serve/figures.ts";
-import { Histogram } from "../src/serve/histogram.ts";
-import { Family, familyText, histogramText } from "../src/serve/metric-family.ts";
+import { Histogram, Family, familyText, histogramText } from "../src/serve/metric-family.ts";
 import { Connection } from "./polled-store.ts";
 import { ELECTION, Sidecar } from "./sidecar.ts";
 

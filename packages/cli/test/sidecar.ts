@@ -3,11 +3,9 @@ import { text } from "node:stream/consumers";
 import { Elector, type ElectorOptions, type LeaseStore } from "@leasehold/core";
 import type { VirtualClock } from "@leasehold/core/testing";
 import { ServedElector } from "../src/serve/candidate.ts";
-import { Figures } from "../src/serve/figures.ts";
 import type { HttpAddress } from "../src/http/http-address.ts";
 import type { HttpServer } from "../src/http/http-server.ts";
 import { startHttp } from "../src/serve/http-server.ts";
-import { pageFiles } from "../src/serve/page.ts";
 
 export const TOKEN = "token-of-this-test";
 export const ELECTION = "nightly";
@@ -24,7 +22,6 @@ export class Sidecar implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly candidates: readonly ServedElector[];
   readonly checkpoints: string[] = [];
-  readonly #figures = new Figures();
   readonly #stop = new AbortController();
   readonly #runs: Array<Promise<void>> = [];
   #server: HttpServer | undefined;
@@ -51,8 +48,6 @@ export class Sidecar implements AsyncDisposable {
   async start(address: HttpAddress = { kind: "tcp", host: "127.0.0.1", port: 0 }, work = untilEnded): Promise<this> {
     const served = {
       candidates: this.candidates,
-      figures: this.#figures,
-      page: pageFiles(),
       isStopping: () => this.#stop.signal.aborted,
       checkpoint: (election: string) => void this.checkpoints.push(election),
     };
@@ -100,8 +95,6 @@ export class Sidecar implements AsyncDisposable {
     this.stop();
     for (const run of this.#runs) await this.clock.runUntil(run);
     await this.#server?.[Symbol.asyncDispose]();
-    for (const candidate of this.candidates) candidate[Symbol.dispose]();
-    this.#figures[Symbol.dispose]();
   }
 }
 

@@ -1,7 +1,7 @@
 import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
 import type { ReadOptions } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
-import { ageOf, barText, look } from "../src/snapshot-text.ts";
+import { ageOf, barText, look } from "../src/snapshots.ts";
 
 const LEASE: LeaseSnapshot = { election: "e", state: "held", term: 1, leaseDurationMs: 15_000 };
 

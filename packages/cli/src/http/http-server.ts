@@ -2,7 +2,6 @@ import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { boundedServer } from "./bounded-server.ts";
-import { closeServer } from "./close-server.ts";
 import type { HttpAddress } from "./http-address.ts";
 import { mistake, type HttpReply } from "./reply.ts";
 
@@ -61,4 +60,12 @@ function urlOf(server: Server, address: HttpAddress): string {
   if (address.kind === "unix") return `unix:${address.path}`;
   const { port } = server.address() as AddressInfo;
   return `http://${address.host.includes(":") ? `[${address.host}]` : address.host}:${port}`;
+}
+
+/** Stops listening, and closes the open connections. Resolves once the server is closed. */
+export async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await closed;
 }

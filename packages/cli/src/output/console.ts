@@ -1,7 +1,7 @@
 import { Console } from "node:console";
 import { Writable } from "node:stream";
-import type { Output } from "../process-environment.ts";
-import { messageText } from "../tell.ts";
+import type { Output } from "../verb.ts";
+import { messageText } from "../text.ts";
 
 /**
  * Sends the console, `process.stderr` and the warnings of this process to one output. Other packages print through these. Node's

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "@leasehold/core/provider";
-import type { Output } from "../process-environment.ts";
+import type { Output } from "../verb.ts";
 
 /** The most bytes in the queue for the reader. A single line may be longer. */
 const MOST_WAITING_BYTES = 65_536;
@@ -82,7 +82,8 @@ export class UnblockedOutput implements Output {
       }
       this.#waiting.shift();
       if (this.#waiting.length === 0 && this.#dropped > 0) {
-        this.#add(Buffer.from(this.#lineOf(`${this.#dropped} messages were dropped, because nobody read them.`)));
+        const dropped = this.#dropped === 1 ? "1 message was" : `${this.#dropped} messages were`;
+        this.#add(Buffer.from(this.#lineOf(`${dropped} dropped, because nobody read the output.`)));
         this.#dropped = 0;
       }
     }

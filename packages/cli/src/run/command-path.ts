@@ -1,7 +1,6 @@
 import { constants, accessSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { EXIT } from "../exit-codes.ts";
-import { CommandError } from "../command-error.ts";
+import { EXIT, CommandError } from "../exit-codes.ts";
 
 /** Frequent commands of shells that are no programs. */
 const SHELL_WORDS: ReadonlySet<string> = new Set([

@@ -20,7 +20,7 @@ export function withReserve<T>(open: () => T): T {
   try {
     return open();
   } catch (error) {
-    if (!isExhausted(error) || held.length === 0) throw error;
+    if (!isExhausted(error)) throw error;
     for (const fd of held.splice(0)) closeSync(fd);
     return open();
   } finally {

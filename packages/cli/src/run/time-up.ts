@@ -1,7 +1,6 @@
 import { systemClock, type Timer } from "@leasehold/core/provider";
 import type { Elector } from "@leasehold/core";
-import { EXIT } from "../exit-codes.ts";
-import { CommandError } from "../command-error.ts";
+import { EXIT, CommandError } from "../exit-codes.ts";
 
 /** Limits the wait to lead, and keeps the store's last failure during the wait. */
 export class TimeUp {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "@leasehold/core/provider";
-import type { ServedElector, Happening } from "./candidate.ts";
+import type { Happening, ServedElector } from "./candidate.ts";
 import type { FleetWatch } from "./fleet-watch.ts";
 
 /** The time between two heartbeats. A proxy may end a connection that is silent for longer. */

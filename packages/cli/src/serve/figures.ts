@@ -4,11 +4,9 @@ import {
   REQUEST_BOUNDS,
   TAKEOVER_BOUNDS,
   type ElectionMeters,
-  type MeasuredElection,
   type StoreRequest,
 } from "@leasehold/core/diagnostics";
-import { Histogram } from "./histogram.ts";
-import { Family, familyText, histogramText } from "./metric-family.ts";
+import { Family, familyText, Histogram, histogramText, type Labels, type Sample } from "./metric-family.ts";
 
 /** A fleet as a whole: as its coordinator knows it, or as it was read. */
 export interface WholeFleet {
@@ -77,13 +75,8 @@ export class Figures implements ElectionMeters, Disposable {
    */
   text(leases: readonly ConfiguredLease[], readFleets: readonly WholeFleet[] = []): string {
     const elections = this.#measurement.elections();
-    const gauge = (name: string, help: string, valueOf: (election: MeasuredElection) => number | undefined): string => {
-      const samples = elections.flatMap((each) => {
-        const value = valueOf(each);
-        return value === undefined ? [] : [{ labels: { election: each.election }, value }];
-      });
-      return familyText(name, "gauge", help, samples);
-    };
+    const gauge = gaugesOf(elections, ({ election }) => ({ election }));
+    const states = elections.flatMap(({ election, candidates }) => byState({ election }, candidates));
     return [
       gauge("leasehold_leader", "1 where this process leads the election.", ({ isLeader }) => Number(isLeader)),
       gauge(
@@ -97,19 +90,11 @@ export class Figures implements ElectionMeters, Disposable {
         "The servers or stores that the store is made of and that do not count at present.",
         ({ absentMembers }) => absentMembers,
       ),
-      familyText(
-        "leasehold_candidates",
-        "gauge",
-        "The candidates of this process in each state.",
-        elections.flatMap(({ election, candidates }) =>
-          Object.entries(candidates).map(([state, value]) => ({ labels: { election, state }, value })),
-        ),
-      ),
-      familyText(
+      familyText("leasehold_candidates", "gauge", "The candidates of this process in each state.", states),
+      gaugesOf(leases, ({ election }) => ({ election }))(
         "leasehold_lease_duration_seconds",
-        "gauge",
         "How long rivals wait after the last renewal.",
-        leases.map(({ election, leaseDurationMs }) => ({ labels: { election }, value: leaseDurationMs / 1_000 })),
+        ({ leaseDurationMs }) => leaseDurationMs / 1_000,
       ),
       familyText(
         "leasehold_transitions_total",
@@ -133,28 +118,38 @@ export class Figures implements ElectionMeters, Disposable {
       return [{ fleet, shards: { held, leaving, free }, ...rest }];
     });
     const all: readonly WholeFleet[] = [...coordinated, ...read];
-    const gauge = <T extends { readonly fleet: string }>(
-      name: string,
-      help: string,
-      of: readonly T[],
-      value: (one: T) => number | undefined,
-    ): string => {
-      const samples = of.flatMap((one) => {
-        const present = value(one);
-        return present === undefined ? [] : [{ labels: { fleet: one.fleet }, value: present }];
-      });
-      return familyText(`leasehold_fleet_${name}`, "gauge", help, samples);
-    };
-    const shards = all.flatMap(({ fleet, shards: states }) =>
-      Object.entries(states).map(([state, value]) => ({ labels: { fleet, state }, value })),
-    );
+    const gauge = gaugesOf(all, ({ fleet }) => ({ fleet }));
+    const states = all.flatMap(({ fleet, shards }) => byState({ fleet }, shards));
     return [
-      gauge("held", "Shards that this process holds, valid at this moment.", own, ({ held }) => held),
-      familyText("leasehold_fleet_shards", "gauge", "Shards of the whole fleet by their state.", shards),
-      gauge("members", "Members of the whole fleet.", all, ({ members }) => members),
-      gauge("imbalance", "The most shards of a member less the least.", all, ({ imbalance }) => imbalance),
-      gauge("plan_bytes", "The size of the plan.", all, ({ planBytes }) => planBytes),
+      gaugesOf(own, ({ fleet }) => ({ fleet }))(
+        "leasehold_fleet_held",
+        "Shards that this process holds, valid at this moment.",
+        ({ held }) => held,
+      ),
+      familyText("leasehold_fleet_shards", "gauge", "Shards of the whole fleet by their state.", states),
+      gauge("leasehold_fleet_members", "Members of the whole fleet.", ({ members }) => members),
+      gauge("leasehold_fleet_imbalance", "The most shards of a member less the least.", ({ imbalance }) => imbalance),
+      gauge("leasehold_fleet_plan_bytes", "The size of the plan.", ({ planBytes }) => planBytes),
       familyText("leasehold_fleet_events_total", "counter", "Events of this process's members.", this.#fleetEvents),
     ].join("");
   }
+}
+
+/** Returns a function that makes gauges of some subjects. A subject without a value is left out. */
+function gaugesOf<Subject>(
+  subjects: readonly Subject[],
+  labelsOf: (subject: Subject) => Labels,
+): (name: string, help: string, valueOf: (subject: Subject) => number | undefined) => string {
+  return (name, help, valueOf) => {
+    const samples = subjects.flatMap((subject) => {
+      const value = valueOf(subject);
+      return value === undefined ? [] : [{ labels: labelsOf(subject), value }];
+    });
+    return familyText(name, "gauge", help, samples);
+  };
+}
+
+/** Returns a sample for each state. */
+function byState(labels: Labels, counts: Readonly<Record<string, number>>): readonly Sample[] {
+  return Object.entries(counts).map(([state, value]) => ({ labels: { ...labels, state }, value }));
 }

@@ -7,12 +7,15 @@ import { HEADERS, startServer, type HttpServer } from "../http/http-server.ts";
 import { mistake, type HttpReply } from "../http/reply.ts";
 import { refusal, type AccessRules } from "./access.ts";
 import { EventStreams } from "./event-stream.ts";
+import { Figures } from "./figures.ts";
+import { pageFiles } from "./page.ts";
 import { answerTo, type Served } from "./routes.ts";
 import { prepareSocket } from "./socket-file.ts";
 
 export interface HttpOptions {
   readonly address: HttpAddress;
-  readonly served: Served;
+  /** The server disposes of the candidates at its end. */
+  readonly served: Omit<Served, "figures" | "page">;
   readonly rules: AccessRules;
   readonly clock: Clock;
 }
@@ -21,12 +24,17 @@ export interface HttpOptions {
 const MOST_READERS = Math.min(100, Math.floor(mostConnections() / 2));
 
 /**
- * Starts the HTTP server that answers who leads.
+ * Starts the HTTP server that answers who leads. Its metrics begin here.
  * @throws {ConfigurationError} if it cannot listen.
  */
-export async function startHttp({ address, served, rules, clock }: HttpOptions): Promise<HttpServer> {
+export async function startHttp({ address, served: given, rules, clock }: HttpOptions): Promise<HttpServer> {
   if (address.kind === "unix") await prepareSocket(address.path);
-  const streams = new EventStreams(served.candidates, clock, served.fleets);
+  const streams = new EventStreams(given.candidates, clock, given.fleets);
+  const figures = new Figures();
+  const served = { ...given, figures, page: pageFiles() };
+  const dispose = (): void => {
+    for (const each of [streams, figures, ...served.candidates]) each[Symbol.dispose]();
+  };
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<HttpReply | undefined> =>
     await replyTo(request, response, { served, rules, streams });
   try {
@@ -34,12 +42,12 @@ export async function startHttp({ address, served, rules, clock }: HttpOptions):
     return {
       url: server.url,
       [Symbol.asyncDispose]: async () => {
-        streams[Symbol.dispose]();
+        dispose();
         await server[Symbol.asyncDispose]();
       },
     };
   } catch (cause) {
-    streams[Symbol.dispose]();
+    dispose();
     const { code = "unknown" } = cause as NodeJS.ErrnoException;
     const where = address.kind === "unix" ? address.path : `${address.host}:${address.port}`;
     throw new ConfigurationError(

@@ -1,5 +1,3 @@
-import type { Histogram } from "./histogram.ts";
-
 export type Labels = Readonly<Record<string, string>>;
 
 /** All series of one name, by their labels. The first call of `of` with some labels creates their series. */
@@ -56,4 +54,37 @@ function labelText(labels: Labels): string {
 
 function escaped(value: string): string {
   return value.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
+}
+
+/** Counts the durations within each bound, as Prometheus does. */
+export class Histogram {
+  readonly #bounds: readonly number[];
+  /** One count for each bound, and one more for the durations that exceed all bounds. */
+  #counts: readonly number[];
+  #sum = 0;
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = bounds;
+    this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);
+  }
+
+  observe(seconds: number): void {
+    const at = this.#bounds.findIndex((bound) => seconds <= bound);
+    const slot = at < 0 ? this.#bounds.length : at;
+    this.#counts = this.#counts.map((count, index) => (index === slot ? count + 1 : count));
+    this.#sum += seconds;
+  }
+
+  get sum(): number {
+    return this.#sum;
+  }
+
+  /** Yields each bound with the number of durations that do not exceed it. The last bound is `+Inf`. */
+  *buckets(): Generator<readonly [bound: string, count: number]> {
+    let count = 0;
+    for (const [at, own] of this.#counts.entries()) {
+      count += own;
+      yield [String(this.#bounds[at] ?? "+Inf"), count];
+    }
+  }
 }

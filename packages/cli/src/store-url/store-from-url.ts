@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { ConfigurationError, MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
 import { disposable, type OpenedStore, type StoreScheme, type StoreUrl, type StoreUrlContext } from "@leasehold/core/provider";
-import { CommandError } from "../command-error.ts";
-import { EXIT } from "../exit-codes.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
 import { oneLine } from "../text.ts";
 import { loadScheme } from "./provider.ts";
 import { parseStoreUrl, passwordsIn, schemeOf } from "./store-url.ts";

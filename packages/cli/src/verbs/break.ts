@@ -1,5 +1,4 @@
-import { EXIT } from "../exit-codes.ts";
-import { CommandError } from "../command-error.ts";
+import { EXIT, CommandError } from "../exit-codes.ts";
 import { addOrderOptions, giveOrder, printResult } from "../admin-command.ts";
 import type { Verb } from "../verb.ts";
 import { printable } from "../text.ts";

@@ -1,12 +1,11 @@
 import { diagnose, type Finding } from "../diagnosis.ts";
 import { painter, type Colour } from "../colour.ts";
 import { parseDuration } from "../duration.ts";
-import { addElectionOption, electionOf, namesElection } from "../election-option.ts";
+import { addElectionOption, electionOf, namesElection, addStoreOptions, storeUrl } from "../target-options.ts";
 import { errorReport } from "../error-report.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
-import { addStoreOptions, storeUrl } from "../store-option.ts";
-import type { ProcessEnvironment } from "../process-environment.ts";
-import type { Verb } from "../verb.ts";
+import { textOfLines } from "../table.ts";
+import type { ProcessEnvironment, Verb } from "../verb.ts";
 
 /** The election for the checks if none is named. `doctor` reads it and never leads it. */
 const ANY_ELECTION = "leasehold-doctor";
@@ -48,7 +47,8 @@ function linesOf({ check, outcome, message, advice = [] }: Finding, environment:
   const paint = painter(environment, environment.stdout);
   const [first, ...rest] = [`${check.padEnd(8)}  ${message}`, ...advice];
   const margin = " ".repeat("warning".length);
-  return [`${paint(COLOURS[outcome], outcome.padEnd(margin.length))}  ${first}`, ...rest.map((line) => `${margin}  ${line}`)]
-    .map((line) => `${line}\n`)
-    .join("");
+  return textOfLines([
+    `${paint(COLOURS[outcome], outcome.padEnd(margin.length))}  ${first}`,
+    ...rest.map((line) => `${margin}  ${line}`),
+  ]);
 }

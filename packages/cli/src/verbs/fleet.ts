@@ -2,15 +2,12 @@ import { isLeaseholdError } from "@leasehold/core";
 import type { FleetStatus, MemberStatus, ShardStatus } from "@leasehold/fleet";
 import { Argument, type Command } from "commander";
 import { checkCanAsk, confirm, printResult } from "../admin-command.ts";
-import { CommandError } from "../command-error.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
 import { formatDuration } from "../duration.ts";
-import { EXIT } from "../exit-codes.ts";
-import { addStoreOptions, openUsedStore } from "../store-option.ts";
-import type { ProcessEnvironment } from "../process-environment.ts";
-import { table } from "../table.ts";
-import { teller } from "../tell.ts";
-import { clipped, printable } from "../text.ts";
-import type { Verb } from "../verb.ts";
+import { addStoreOptions, openUsedStore } from "../target-options.ts";
+import type { ProcessEnvironment, Verb } from "../verb.ts";
+import { table, textOfLines } from "../table.ts";
+import { teller, clipped, printable } from "../text.ts";
 
 type Store = Awaited<ReturnType<typeof openUsedStore>>;
 
@@ -162,10 +159,9 @@ function textOf({ fleet, revision, coordinator, fenced, isResetting, members, sh
     clipped(printable(memberId)),
     failures === 0 ? "" : String(failures),
   ]);
-  const parts = [
-    [`${printable(fleet)}: ${facts.filter((fact) => fact !== "").join(", ")}`],
-    table(["MEMBER", "STATE", "SHARDS", "AGE", "SESSION"], memberRows),
-    table(["SHARD", "STATE", "TERM", "MEMBER", "FAILURES"], shardRows),
-  ];
-  return parts.map((lines) => lines.map((line) => `${line}\n`).join("")).join("");
+  return textOfLines([
+    `${printable(fleet)}: ${facts.filter((fact) => fact !== "").join(", ")}`,
+    ...table(["MEMBER", "STATE", "SHARDS", "AGE", "SESSION"], memberRows),
+    ...table(["SHARD", "STATE", "TERM", "MEMBER", "FAILURES"], shardRows),
+  ]);
 }

@@ -1,6 +1,5 @@
-import { EXIT } from "../exit-codes.ts";
-import { CommandError } from "../command-error.ts";
-import { addStoreOptions, openStore } from "../store-option.ts";
+import { EXIT, CommandError } from "../exit-codes.ts";
+import { addStoreOptions, openStore } from "../target-options.ts";
 import { printResult } from "../admin-command.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";

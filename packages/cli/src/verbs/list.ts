@@ -2,14 +2,10 @@ import type { LeaseStore, ListedElection } from "@leasehold/core";
 import { isoOf, sleep } from "@leasehold/core/provider";
 import { electionTable } from "../election-table.ts";
 import { EXIT } from "../exit-codes.ts";
-import { listedElections, NO_ELECTION } from "../listed-elections.ts";
-import { barText } from "../snapshot-text.ts";
-import { isOutage } from "../outage.ts";
-import { addStoreOptions, openUsedStore } from "../store-option.ts";
-import type { ProcessEnvironment } from "../process-environment.ts";
-import { teller } from "../tell.ts";
-import { printable } from "../text.ts";
-import type { Verb } from "../verb.ts";
+import { listedElections, NO_ELECTION, barText, isOutage } from "../snapshots.ts";
+import { addStoreOptions, openUsedStore } from "../target-options.ts";
+import type { ProcessEnvironment, Verb } from "../verb.ts";
+import { teller, printable } from "../text.ts";
 
 /** The time between two lists of `--watch`. Some stores charge a list by the size of the whole table. */
 const WATCH_PERIOD_MS = 5_000;

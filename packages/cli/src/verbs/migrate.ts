@@ -1,9 +1,8 @@
 import type { LeaseStore } from "@leasehold/core";
 import { printResult } from "../admin-command.ts";
-import { CommandError } from "../command-error.ts";
-import { EXIT } from "../exit-codes.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
 import { creationOf } from "../store-url/store-from-url.ts";
-import { addStoreOptions, openStore, storeUrl } from "../store-option.ts";
+import { addStoreOptions, openStore, storeUrl } from "../target-options.ts";
 import type { Verb } from "../verb.ts";
 
 /** Creates the tables of a SQL store. For another store it prints the commands that create it, if there are any. */

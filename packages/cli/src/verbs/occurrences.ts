@@ -2,16 +2,12 @@ import { isLeaseholdError, type LeaseSnapshot, type LeaseStore, type ListedElect
 import { type Completion, DEFAULT_RETENTION_MS, occurrencesOf } from "@leasehold/core/occurrences";
 import type { Command } from "commander";
 import { confirm, printResult, shown, signed } from "../admin-command.ts";
-import { CommandError } from "../command-error.ts";
-import { addElectionOption, electionOf } from "../election-option.ts";
-import { EXIT } from "../exit-codes.ts";
-import { listedElections } from "../listed-elections.ts";
-import { ageOf, look } from "../snapshot-text.ts";
-import { addStoreOptions, openUsedStore } from "../store-option.ts";
-import { table } from "../table.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
+import { addElectionOption, electionOf, addStoreOptions, openUsedStore } from "../target-options.ts";
+import { listedElections, ageOf, look } from "../snapshots.ts";
+import { table, textOfLines } from "../table.ts";
 import { clipped, printable } from "../text.ts";
-import type { ProcessEnvironment } from "../process-environment.ts";
-import type { Verb } from "../verb.ts";
+import type { ProcessEnvironment, Verb } from "../verb.ts";
 
 /** One occurrence, for programs. `result`, `failure` and `skipped` are what was recorded with its end. */
 interface ShownOccurrence extends Completion {
@@ -132,7 +128,5 @@ function tableOf(all: readonly ShownOccurrence[]): string {
     age,
     clipped(printable(failure ?? skipped ?? reason ?? "")),
   ]);
-  return table(["KEY", "STATE", "ATTEMPT", "HOST", "AGE", "NOTE"], rows)
-    .map((line) => `${line}\n`)
-    .join("");
+  return textOfLines(table(["KEY", "STATE", "ATTEMPT", "HOST", "AGE", "NOTE"], rows));
 }

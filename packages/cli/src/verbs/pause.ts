@@ -1,11 +1,9 @@
 import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
 import { type PauseOutcome, isoOf } from "@leasehold/core/provider";
 import { addOrderOptions, checkCanAsk, confirm, printResult, shown, signed } from "../admin-command.ts";
-import { CommandError } from "../command-error.ts";
-import { electionOf } from "../election-option.ts";
-import { EXIT } from "../exit-codes.ts";
-import { look } from "../snapshot-text.ts";
-import { openUsedStore } from "../store-option.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
+import { electionOf, openUsedStore } from "../target-options.ts";
+import { look } from "../snapshots.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 

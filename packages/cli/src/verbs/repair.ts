@@ -2,12 +2,10 @@ import { isLeaseholdError, type LeaseSnapshot, type LeaseStore } from "@leasehol
 import type { RepairOutcome, TermRegressedError } from "@leasehold/core/provider";
 import { InvalidArgumentError } from "commander";
 import { addOrderOptions, checkCanAsk, confirm, printResult, shown } from "../admin-command.ts";
-import { CommandError } from "../command-error.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
 import { formatDuration, parseDuration } from "../duration.ts";
-import { electionOf } from "../election-option.ts";
-import { EXIT } from "../exit-codes.ts";
-import { isLost, look } from "../snapshot-text.ts";
-import { openUsedStore } from "../store-option.ts";
+import { electionOf, openUsedStore } from "../target-options.ts";
+import { isLost, look } from "../snapshots.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 

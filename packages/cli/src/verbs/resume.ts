@@ -1,8 +1,6 @@
 import { addOrderOptions, printResult } from "../admin-command.ts";
-import { CommandError } from "../command-error.ts";
-import { electionOf } from "../election-option.ts";
-import { EXIT } from "../exit-codes.ts";
-import { openUsedStore } from "../store-option.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
+import { electionOf, openUsedStore } from "../target-options.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 

@@ -1,14 +1,12 @@
 import { constants } from "node:os";
 import { InvalidArgumentError, Option } from "commander";
 import { parseDuration } from "../duration.ts";
-import { addElectionOption, electionOf } from "../election-option.ts";
-import { EXIT } from "../exit-codes.ts";
-import { CommandError } from "../command-error.ts";
+import { addElectionOption, electionOf, addStoreOptions, openStore } from "../target-options.ts";
+import { EXIT, CommandError } from "../exit-codes.ts";
 import { addLogOptions, logOf } from "../log-options.ts";
 import { ignoresHangup } from "../run/hangup.ts";
 import { run } from "../run/run.ts";
 import type { RunOptions } from "../run/run-options.ts";
-import { addStoreOptions, openStore } from "../store-option.ts";
 import type { Verb } from "../verb.ts";
 
 interface Options {

@@ -3,20 +3,16 @@ import { Elector, type Leadership } from "@leasehold/core";
 import { onAbort } from "@leasehold/core/provider";
 import { collectedOption } from "../collected-option.ts";
 import { parseDuration } from "../duration.ts";
-import { EXIT } from "../exit-codes.ts";
-import { CommandError } from "../command-error.ts";
+import { EXIT, CommandError } from "../exit-codes.ts";
 import { addLogOptions, logOf } from "../log-options.ts";
 import { waitUnlessStopped } from "../run/stop-limit.ts";
 import { ServedElector } from "../serve/candidate.ts";
-import { Figures } from "../serve/figures.ts";
 import { FleetWatch } from "../serve/fleet-watch.ts";
 import { DEFAULT_ADDRESS, parseHttpAddress } from "../http/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
-import { pageFiles } from "../serve/page.ts";
-import { addStoreOptions, fileContent, openStore } from "../store-option.ts";
-import type { ProcessEnvironment } from "../process-environment.ts";
+import { addStoreOptions, fileContent, openStore } from "../target-options.ts";
+import type { ProcessEnvironment, Verb } from "../verb.ts";
 import { printable } from "../text.ts";
-import type { Verb } from "../verb.ts";
 
 interface Options {
   readonly election?: readonly string[];
@@ -67,13 +63,10 @@ export const verb: Verb = {
     const held = new Map<string, Leadership>();
     const ended = new AbortController();
     const signal = AbortSignal.any([environment.untilStopped(), ended.signal]);
-    using figures = new Figures();
     const candidates = elections.map((election) => new ServedElector(new Elector({ ...common, election }), clock));
     for (const candidate of candidates) sayWhoLeads(candidate, inform);
     const served = {
       candidates,
-      figures,
-      page: pageFiles(),
       fleets,
       isStopping: () => signal.aborted,
       checkpoint: (election: string) => held.get(election)?.checkpoint(),
@@ -93,7 +86,6 @@ export const verb: Verb = {
     if (runs.length === 0) runs.push(new Promise((resolve) => void onAbort(signal, () => resolve())));
     const settled = await waitUnlessStopped(Promise.allSettled(runs), { stopped: signal, clock });
     const failure = settled?.find((run) => run.status === "rejected");
-    for (const candidate of candidates) candidate[Symbol.dispose]();
     if (failure) throw failure.reason as Error;
     return EXIT.done;
   },

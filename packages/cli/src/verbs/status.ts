@@ -1,17 +1,13 @@
 import type { LeaseSnapshot, LeaseStore, ListedElection } from "@leasehold/core";
 import { membersText, sleep } from "@leasehold/core/provider";
 import { parseDuration } from "../duration.ts";
-import { addElectionOption, electionsOf, namesElection } from "../election-option.ts";
+import { addElectionOption, electionsOf, namesElection, addStoreOptions, openUsedStore } from "../target-options.ts";
 import { electionTable } from "../election-table.ts";
 import { EXIT } from "../exit-codes.ts";
 import { historyTable } from "../history-table.ts";
-import { listedElections, NO_ELECTION } from "../listed-elections.ts";
-import { look } from "../snapshot-text.ts";
-import { addStoreOptions, openUsedStore } from "../store-option.ts";
-import type { ProcessEnvironment } from "../process-environment.ts";
-import { teller } from "../tell.ts";
-import { printable } from "../text.ts";
-import type { Verb } from "../verb.ts";
+import { listedElections, NO_ELECTION, look } from "../snapshots.ts";
+import type { ProcessEnvironment, Verb } from "../verb.ts";
+import { teller, printable } from "../text.ts";
 
 /** The longest wait between two reads of `--wait`. */
 const RETRY_PERIOD_MS = 2_000;

@@ -2,9 +2,8 @@ import { timing, type LeaseStoreCapabilities } from "@leasehold/core";
 import type { Command } from "commander";
 import { parseDuration } from "../duration.ts";
 import { EXIT } from "../exit-codes.ts";
-import { addStoreOptions, namesStore, openStore } from "../store-option.ts";
-import type { ProcessEnvironment } from "../process-environment.ts";
-import type { Verb } from "../verb.ts";
+import { addStoreOptions, namesStore, openStore } from "../target-options.ts";
+import type { ProcessEnvironment, Verb } from "../verb.ts";
 
 interface Options {
   readonly lease?: number;

@@ -1,11 +1,8 @@
 import { checkName, type TransferOutcome } from "@leasehold/core/provider";
-import { EXIT } from "../exit-codes.ts";
-import { CommandError } from "../command-error.ts";
+import { EXIT, CommandError } from "../exit-codes.ts";
 import { addOrderOptions, giveOrder, printResult, type Order } from "../admin-command.ts";
-import type { ProcessEnvironment } from "../process-environment.ts";
-import { teller } from "../tell.ts";
-import { printable } from "../text.ts";
-import type { Verb } from "../verb.ts";
+import type { ProcessEnvironment, Verb } from "../verb.ts";
+import { teller, printable } from "../text.ts";
 
 /** Asks the leader to stop its task, and to transfer the election to one candidate. */
 export const verb: Verb = {

@@ -1,8 +1,7 @@
 import { sleep } from "@leasehold/core/provider";
-import { EXIT } from "../exit-codes.ts";
-import { CommandError } from "../command-error.ts";
-import { addStoreOptions, openStore, storeUrl } from "../store-option.ts";
-import { teller } from "../tell.ts";
+import { EXIT, CommandError } from "../exit-codes.ts";
+import { addStoreOptions, openStore, storeUrl } from "../target-options.ts";
+import { teller } from "../text.ts";
 import type { Verb } from "../verb.ts";
 
 /** The length of one timer. A timer cannot run for ever, so it is set again each day. */

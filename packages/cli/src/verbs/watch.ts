@@ -1,11 +1,9 @@
 import { Observer, type Leader, type LeaseStore } from "@leasehold/core";
 import { isoOf } from "@leasehold/core/provider";
-import { addElectionOption, electionsOf } from "../election-option.ts";
+import { addElectionOption, electionsOf, addStoreOptions, openUsedStore } from "../target-options.ts";
 import { EXIT } from "../exit-codes.ts";
 import { addLogOptions, logOf } from "../log-options.ts";
-import { look } from "../snapshot-text.ts";
-import { addStoreOptions, openUsedStore } from "../store-option.ts";
-import { isOutage } from "../outage.ts";
+import { look, isOutage } from "../snapshots.ts";
 import { printable } from "../text.ts";
 import type { Verb } from "../verb.ts";
 

@@ -62,7 +62,7 @@ test("drops messages when the queue of a stuck reader is full, and says later ho
   output.write("short\n");
   reader.room = 1_000_000;
   await clock.advance(100);
-  expect(reader.text).toBe(`${line.repeat(6)}leasehold: 5 messages were dropped, because nobody read them.\n`);
+  expect(reader.text).toBe(`${line.repeat(6)}leasehold: 5 messages were dropped, because nobody read the output.\n`);
   output.write("again\n");
   expect(reader.text).toMatch(/\nagain\n$/);
 });
@@ -77,7 +77,7 @@ test("one long line is enough to fill the queue, and a later line is written aga
   reader.room = 1_000_000;
   await clock.advance(100);
   output.write("again\n");
-  expect(reader.text).toBe(`${line}leasehold: 1 messages were dropped, because nobody read them.\nagain\n`);
+  expect(reader.text).toBe(`${line}leasehold: 1 message was dropped, because nobody read the output.\nagain\n`);
 });
 
 test("writes one text that is longer than the queue", () => {

@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import type { CommandError } from "../../src/command-error.ts";
+import type { CommandError } from "../../src/exit-codes.ts";
 import { commandPath } from "../../src/run/command-path.ts";
 
 let folder = "";

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { withReserve } from "../../src/run/descriptor-reserve.ts";
 import { endGroup, isGone, signalGroup } from "../../src/run/group.ts";
 import { parseStat, startTicksOf } from "../../src/run/process-table.ts";
 
@@ -46,6 +47,16 @@ test.runIf(process.platform === "linux").each([
   });
   expect(await once(looking, "exit")).toEqual([0, null]);
   expect(await ended).toEqual([null, "SIGTERM"]);
+});
+
+test("a file that is gone is not opened again, and the reserve of file descriptors stays", () => {
+  const close = vi.spyOn(fs, "closeSync");
+  showMocks();
+  const open = vi.fn<() => never>(() => {
+    throw Object.assign(new Error("gone"), { code: "ENOENT" });
+  });
+  expect(() => withReserve(open)).toThrow("gone");
+  expect([open.mock.calls.length, close.mock.calls.length]).toEqual([1, 0]);
 });
 
 test("without a table of processes, only the command's group is signalled", async () => {

@@ -10,8 +10,6 @@ import { Stage } from "./wrapper.ts";
 const stage = new Stage();
 afterAll(async () => stage[Symbol.asyncDispose]());
 
-const ASK = 'ask() { curl -sf -H "Authorization: Bearer $LEASEHOLD_TOKEN" "$@"; }';
-
 const FOR_EVER = "while :; do sleep 0.05; done";
 
 /** Runs another verb to its end. */
@@ -22,15 +20,6 @@ async function leasehold(...args: readonly string[]): Promise<string> {
 }
 
 describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
-  test("without a guard runs no command, releases its lease, and prints the reason", async () => {
-    const env = { FAULT: "guardless" };
-    const command = ["sh", "-c", `echo > ${stage.path("ran")}`];
-    const first = await stage.run({ election: "guardless", command, env, watched: true });
-    expect([first.code, stage.read("ran")]).toEqual([70, ""]);
-    expect(first.stderr).toContain("the guard cannot be started (ENOENT)");
-    expect((await stage.run({ election: "guardless", command: ["true"], args: ["--wait", "0s"] })).code).toBe(0);
-  });
-
   test("goes on leading when the reader of its messages has left", async () => {
     const file = stage.path("unread");
     const script = `{ "$@" 2>&1 >&3; echo "code $?" > ${file}; } 3>/dev/null | head -n 1`;
@@ -69,17 +58,6 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     expect(stage.read("slow")).toBe("ended\nnext\n");
   });
 
-  test("kills a command whose grace is over", async () => {
-    const deaf = stage.start({
-      election: "deaf",
-      command: ["sh", "-c", 'trap "" TERM; echo up; while :; do sleep 0.05; done'],
-      args: ["--grace", "1s"],
-    });
-    await deaf.wrote(/up/);
-    deaf.signal("SIGTERM");
-    expect(await deaf.exited).toBe(137);
-  });
-
   test("asks its command only once to end when its store stops answering", async () => {
     await using store = new Stage();
     // A request of the guard would also arrive before the command ends.
@@ -94,24 +72,6 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
     expect(wrapper.stdout).toBe("up\nasked\n");
   });
 
-  test("makes a stopped command handle the signal", async () => {
-    const command = ["sh", "-c", 'trap "exit 7" TERM; echo up; kill -STOP $$; while :; do sleep 0.05; done'];
-    const wrapper = stage.start({ election: "stopped", command, args: ["--grace", "60s"] });
-    await wrapper.wrote(/up/);
-    wrapper.signal("SIGTERM");
-    expect(await wrapper.exited).toBe(7);
-  });
-
-  test("ends its command with 70 when an administrator breaks its term", async () => {
-    const wrapper = stage.start({
-      election: "broken",
-      command: ["sh", "-c", 'trap "exit 0" TERM; echo up; while :; do sleep 0.05; done'],
-    });
-    await wrapper.wrote(/up/);
-    await leasehold("break", "broken", "--reason", "a test", "--yes");
-    expect(await wrapper.exited).toBe(70);
-  });
-
   test("in the command of another wrapper is ended with all its processes", async () => {
     const pid = stage.path("innermost.pid");
     const deaf = `trap "" TERM; echo $$ > ${pid}; echo up; while :; do sleep 0.05; done`;
@@ -124,21 +84,23 @@ describe.concurrent("a wrapper", { timeout: 300_000 }, () => {
   });
 });
 
-describe.concurrent("the local API", { timeout: 300_000 }, () => {
-  test("publishes values as fast as they come, and refuses requests without the token", async () => {
-    const answers = stage.path("answers");
-    const script = `${ASK}
-for value in 1 2 3 4 5 6 7 8 9; do ask -X PUT --data "v$value" $LEASEHOLD_URL/value || exit 1; done
-ask -H "Origin: http://elsewhere" $LEASEHOLD_URL/leadership && exit 2
-ask $LEASEHOLD_URL/nothing && exit 3
-curl -s -o /dev/null -w '%{http_code}' $LEASEHOLD_URL/leadership > ${answers}
-echo up; while :; do sleep 0.05; done`;
-    const wrapper = stage.start({ election: "values", command: ["sh", "-c", script] });
-    await wrapper.wrote(/up/);
-    expect(stage.read("answers")).toBe("401");
-    expect(JSON.parse(await leasehold("status", "values", "--json"))).toMatchObject([{ value: "v9" }]);
-    wrapper.signal("SIGTERM");
-    expect(await wrapper.exited).toBe(143);
+describe.concurrent("the command of run", { timeout: 300_000 }, () => {
+  test("reads its standard input to the end", async () => {
+    const input = Buffer.alloc(3_000_000, "0123456789");
+    const { stdout } = await stage.run({ election: "input", command: ["cksum"], input });
+    const expected = await stage.shell("cksum", { election: "", command: [], input });
+    expect(stdout).toBe(expected.stdout);
+  });
+
+  test("leads a session of its own, and gets its remaining time from a local API", async () => {
+    const file = stage.path("leadership");
+    const ask = `curl -sf -H "Authorization: Bearer $LEASEHOLD_TOKEN" $LEASEHOLD_URL/leadership > ${file}`;
+    const command = ["sh", "-c", `${ask}; [ "$(ps -o sid= -p $$ | tr -d ' ')" = $$ ]`];
+    const { code } = await stage.run({ election: "session", command });
+    expect(code).toBe(0);
+    const leadership = JSON.parse(readFileSync(file, "utf8")) as { remainingMs: number };
+    expect(leadership).toMatchObject({ term: 1, valid: true, ending: false });
+    expect(leadership.remainingMs).toBeGreaterThan(0);
   });
 });
 

@@ -31,13 +31,20 @@ beforeEach(async () => {
 });
 afterEach(async () => await api[Symbol.asyncDispose]());
 
-async function ask(method: string, path: string, body?: string): Promise<Response> {
-  return await fetch(api.url + path, {
-    method,
-    headers: { authorization: `Bearer ${api.token}` },
-    ...(body === undefined ? {} : { body }),
-  });
+async function ask(method: string, path: string, body?: string, more: Readonly<Record<string, string>> = {}): Promise<Response> {
+  const headers = { authorization: `Bearer ${api.token}`, ...more };
+  return await fetch(api.url + path, { method, headers, ...(body === undefined ? {} : { body }) });
 }
+
+test.each([
+  ["without the token", "/leadership", { authorization: "Bearer other" }, 401, "$LEASEHOLD_TOKEN"],
+  ["of a web page", "/leadership", { origin: "http://localhost" }, 403, "requests of web pages are refused"],
+  ["for another path", "/nothing", {}, 404, "PUT /value"],
+])("a request %s is refused, and told why", async (_what, path, headers, status, words) => {
+  const response = await ask("GET", path, undefined, headers);
+  expect([response.status, response.headers.get("content-type")]).toEqual([status, "application/json"]);
+  expect(await response.json()).toEqual({ error: expect.stringContaining(words) });
+});
 
 test("a term is valid for as long as some of it remains, and ending once its signal has aborted", async () => {
   const response = await ask("GET", "/leadership");

@@ -9,9 +9,6 @@ import { uptimeMs } from "./processes.ts";
 const { VALIDITY = "", FAULT = "none", FAULT_NOW = "", FAULT_OVER = "", SKEW_MS = "0" } = process.env;
 const LOOK_FOR_FAULT_MS = 50;
 
-// No guard can be started.
-if (FAULT === "guardless") process.execPath = "/no/such/node";
-
 const faults: Readonly<Record<string, () => void>> = {
   // Blocks the event loop until the file in FAULT_OVER exists.
   blocked: () => {

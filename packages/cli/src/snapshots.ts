@@ -1,4 +1,4 @@
-import type { LeaseSnapshot, LeaseStore } from "@leasehold/core";
+import { isLeaseholdError, type LeaseSnapshot, type LeaseStore, type ListedElection } from "@leasehold/core";
 import { isoOf } from "@leasehold/core/provider";
 import { formatDuration } from "./duration.ts";
 import { printable } from "./text.ts";
@@ -51,4 +51,29 @@ export function barText({ bar, endingReason }: LeaseSnapshot): string {
  */
 export async function isLost(store: LeaseStore, { election, state, ageUnknown }: LeaseSnapshot): Promise<boolean> {
   return state === "vacant" && ageUnknown === true && (await store.read(election, { expiry: "observed" }))?.ageUnknown === true;
+}
+
+/** Printed where a store has no election to show. */
+export const NO_ELECTION = "there is no such election in this store.";
+
+/**
+ * Returns the elections of a store whose names begin with `prefix`, by name. Each is as of its own read.
+ * @throws {UnsupportedError} if the store cannot list elections.
+ */
+export async function listedElections(
+  store: LeaseStore,
+  prefix: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly ListedElection[]> {
+  const found: ListedElection[] = [];
+  for await (const election of store.list(prefix, { signal })) found.push(election);
+  return found.toSorted((one, other) => (one.election < other.election ? -1 : 1));
+}
+
+/** The error codes of a store that may recover. */
+const OUTAGES = ["STORE_TIMEOUT", "STORE_UNAVAILABLE", "STORE_THROTTLED"] as const;
+
+/** Reports whether a store has failed in a way that may pass. */
+export function isOutage(error: unknown): error is Error {
+  return OUTAGES.some((code) => isLeaseholdError(error, code));
 }
