@@ -17,7 +17,7 @@ export interface HeldBlobLease {
   /** The blob's metadata besides the term. */
   others: Metadata;
   etag: string;
-  /** When the last confirmed write of the metadata returned. */
+  /** The instant at which the last confirmed write of the metadata returned. */
   writtenAt: Instant;
   /** The last of the metadata writes. They run one after the other, each conditional on the ETag of the one before. */
   writes: Promise<unknown>;
@@ -28,7 +28,7 @@ export interface HeldBlobLease {
   transferring: boolean;
   /** Ends the last probe, if it is still under way. */
   probing: AbortController | undefined;
-  /** When the grid was last made sharp, or known to be sharp, by the monotonic clock. */
+  /** The last instant at which the grid was known to be sharp, by the monotonic clock. */
   probedMs: number | undefined;
 }
 

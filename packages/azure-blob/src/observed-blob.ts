@@ -9,7 +9,7 @@ export const MAX_LEASE_MS = 60_000;
 /** An election's blob as one read showed it. */
 export interface BlobReading extends Omit<BlobProperties, "contentLength"> {
   readonly term: TermMetadata;
-  /** When the reply arrived, by the monotonic clock. */
+  /** The instant at which the reply arrived, by the monotonic clock. */
   readonly seenMs: number;
   /** An administrator's note for this term. It is read only while the lease is breaking or broken. */
   readonly note?: BreakNote | undefined;
@@ -21,7 +21,7 @@ export interface BlobReading extends Omit<BlobProperties, "contentLength"> {
 export interface ObservedBlob extends BlobReading {
   /** The time since which every read showed this term under a lease, by the monotonic clock. Undefined once a read did not. */
   readonly leasedSinceMs: number | undefined;
-  /** When a read first showed this term's lease broken. */
+  /** The instant at which a read first showed that this term's lease is broken. */
   readonly brokenSinceMs: number | undefined;
   /** True if no reply has shown yet that the lease is free. This process only knows that its own term is over. */
   readonly isAssumed?: boolean | undefined;

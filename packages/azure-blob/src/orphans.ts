@@ -9,7 +9,7 @@ export interface Orphan {
   readonly term: number;
   /** The terms that were, or may have been, written under the lease. */
   readonly termIds: readonly string[];
-  /** When the lease has run out, by the monotonic clock, if it was granted at all. */
+  /** The instant at which the lease has run out, by the monotonic clock, if it was granted at all. */
   readonly untilMs: number;
 }
 

@@ -78,8 +78,8 @@ async function breakForHold(
 }
 
 /**
- * Makes a reservation count from the end of the term, if it has counted for a while. Only a write to the blob restarts it:
- * renewals and releases of the lease are not writes. The term ends even if this fails.
+ * Restarts the time of a reservation at the end of the term, if much of it has passed. Only a write to the blob restarts it,
+ * and renewals and releases of the lease are no such writes. The term ends even if this fails.
  */
 async function renewReservation(parts: StoreParts, holding: HeldBlobLease, limits: RequestLimits): Promise<void> {
   const { reservation } = holding.term;

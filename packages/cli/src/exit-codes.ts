@@ -6,7 +6,7 @@ export const EXIT = {
   done: 0,
   /** `status`: nobody leads. */
   nobodyLeads: 3,
-  /** `status`: one read cannot tell whether anybody leads. */
+  /** `status`: one read is not enough to know whether anybody leads. */
   unknown: 4,
   /** The command line cannot be understood. */
   usage: 64,

@@ -57,7 +57,7 @@ export function logOf(command: Command, environment: ProcessEnvironment): Log {
 export class LogFormat {
   #isJson: boolean;
 
-  /** Guesses by the command line, until its verb has parsed it. */
+  /** Guesses the format from the arguments, because no verb has parsed them yet. */
   constructor(args: readonly string[]) {
     const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
     this.#isJson = own.includes("--log=json") || own.some((argument, at) => argument === "--log" && own[at + 1] === "json");
@@ -67,7 +67,7 @@ export class LogFormat {
     return this.#isJson;
   }
 
-  /** Takes the option as the verb has parsed it. The same word after it may belong to the command that is run. */
+  /** Replaces the guess by the parsed option. The guess may be wrong: the arguments may include those of the command to run. */
   parsed(command: Command): void {
     this.#isJson = command.opts<Partial<Options>>().log === "json";
   }

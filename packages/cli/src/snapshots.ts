@@ -46,8 +46,8 @@ export function barText({ bar, endingReason }: LeaseSnapshot): string {
 }
 
 /**
- * Reports whether the election's record is gone from the store, and only its fence still shows a term. Reads once more, without
- * the store's clock, because an age that this clock cannot tell looks the same.
+ * Reports whether the election's record is gone from the store, and only its fence still shows a term. `ageUnknown` has two
+ * causes: the missing record, or the store's clock. So this reads once more without the store's clock.
  */
 export async function isLost(store: LeaseStore, { election, state, ageUnknown }: LeaseSnapshot): Promise<boolean> {
   return state === "vacant" && ageUnknown === true && (await store.read(election, { expiry: "observed" }))?.ageUnknown === true;

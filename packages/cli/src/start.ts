@@ -8,7 +8,7 @@ import { UnblockedOutput } from "./output/unblocked-output.ts";
 import { ownSurroundings } from "./own-environment.ts";
 import { giveInitAway } from "./run/first-process.ts";
 
-/** How long the process waits at its end for the reader of its messages. */
+/** The longest wait at the end of the process, until the reader has taken its messages. */
 const LAST_WORDS_MS = 1_000;
 
 // This comes before anything else is opened, because a shell may take the place of this process.

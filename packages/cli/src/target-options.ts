@@ -42,7 +42,7 @@ export async function openUsedStore(command: Command, environment: ProcessEnviro
 
 function closedInTime(store: LeaseStore & AsyncDisposable, { clock }: ProcessEnvironment): LeaseStore & AsyncDisposable {
   const close = store[Symbol.asyncDispose].bind(store);
-  // The process ends after this time, and the end of the process closes its connections.
+  // A close may hang. After `CLOSE_MS` the process ends anyway, and that closes the connections.
   return Object.assign(store, {
     [Symbol.asyncDispose]: async () => await Promise.race([close(), sleep(clock, CLOSE_MS)]),
   });

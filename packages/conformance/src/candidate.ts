@@ -27,9 +27,9 @@ export class Candidate {
   /** One entry for each leadership that is over: true if the store confirmed its release. */
   readonly releases: boolean[] = [];
   overruns = 0;
-  /** When the store last confirmed this candidate's lease, by the place's monotonic clock. */
+  /** The instant at which the store last confirmed this candidate's lease, by the place's monotonic clock. */
   grantedMs = 0;
-  /** When the signal of its last leadership aborted, by the place's monotonic clock. */
+  /** The instant at which the signal of its last leadership aborted, by the place's monotonic clock. */
   abortedMs: number | undefined;
   readonly #clock: ProcessClock | undefined;
   readonly #stopping = new AbortController();

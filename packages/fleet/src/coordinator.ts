@@ -125,7 +125,7 @@ export class Coordinator {
     return found && (await this.#write(found.plan, found.version));
   }
 
-  /** A plan that is made where there is none begins at the Unix time. So terms rise even after everything was deleted. */
+  /** Returns the first plan. Its revision is the Unix time, so terms rise even if all records of the fleet were deleted. */
   #firstPlan(): Plan {
     const revision = Math.floor(this.#context.clock.wallMs() / 1_000);
     return { revision, leaseMs: 0, fenced: false, members: new Map(), shards: new Map() };

@@ -12,7 +12,7 @@ export class FleetNames {
   readonly plan: string;
   /** A prefix, as `shards` is. */
   readonly members: string;
-  /** Its term is the highest revision that an operator has written. A list of the members shows it. */
+  /** A record whose term is the highest revision that an operator has written. It is listed together with the members. */
   readonly told: string;
   readonly shards: string;
 
@@ -37,7 +37,7 @@ export class FleetNames {
     return `${this.members}${slot}`;
   }
 
-  /** Returns the slot of a lease's name; `undefined` if it is none of ours. */
+  /** Returns the slot of a session's lease; `undefined` for any other name. */
   slotOf(election: string): number | undefined {
     const slot = Number(election.slice(this.members.length));
     return Number.isInteger(slot) && slot >= 0 && slot < MAX_SLOTS && election === this.member(slot) ? slot : undefined;

@@ -17,7 +17,7 @@ export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
    * `attemptTimeoutMs` to answer. Exactly one of `shards` and `atMost` is given.
    */
   readonly shards?: ShardsOption | undefined;
-  /** At most so many members work at a time, each at one shard. The same as this number of `shards`, with `maxShards: 1`. */
+  /** The most members that work at a time, each on one shard. Same as this number of `shards`, with `maxShards: 1`. */
   readonly atMost?: number | undefined;
   /** The most shards that this member takes. With 0 it only coordinates. @defaultValue no limit */
   readonly maxShards?: number | undefined;
@@ -33,9 +33,9 @@ export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
    * @defaultValue true if the store has an atomic fence
    */
   readonly fenced?: boolean | undefined;
-  /** No held shard moves for balance until members have neither come nor gone for so long. @defaultValue 30_000 */
+  /** No held shard moves for balance until no member has joined or left for this time. @defaultValue 30_000 */
   readonly settleMs?: number | undefined;
-  /** While most shards are free, the coordinator waits until no member has come for so long. @defaultValue 3_000 */
+  /** While most shards are free, the coordinator grants none until no member has joined for this time. @defaultValue 3_000 */
   readonly gatherMs?: number | undefined;
   /** The time between two calls of the function `shards`. @defaultValue 30_000 */
   readonly shardsRefreshMs?: number | undefined;
@@ -119,7 +119,7 @@ function timingOf(options: FleetOptions): TimingOptions {
   return { leaseDurationMs, retryPeriodMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs };
 }
 
-/** The stores on the records of stores that have leases of their own, too. */
+/** A record store may belong to a lease store that has leases of its own. Here is the lease store that a fleet makes on it. */
 const onRecords = new WeakMap<RecordStore, RecordLeaseStore>();
 
 /**

@@ -1,4 +1,4 @@
-// The requests of a fleet beside its leases: the plan, the fences of shards, and the list of members.
+// The requests of a fleet that are not requests for a lease: for the plan, the fences of shards, and the list of members.
 
 import { ForeignRecordError, parseLeaseRecord, RECORD_SCHEMA, sendRequest } from "@leasehold/core/provider";
 import type { LeaseRecord, PutOptions, RecordLeaseStore } from "@leasehold/core/provider";
@@ -29,13 +29,13 @@ interface Found {
   readonly record?: LeaseRecord;
 }
 
-/** The sessions that a process remembers to have given up. */
+/** The most given-up sessions that a process remembers. */
 const MOST_GIVEN_UP = 1_024;
 /** Their ids, the last first. Their store takes the records for vacant and does not end them, in a later run of the process, too. */
 const givenUp = new WeakMap<RecordLeaseStore, readonly string[]>();
 
 export class FleetRecords {
-  /** The highest revision that an operator has told, as of the last list of the members. */
+  /** The highest revision that an operator has written, as of the last list of the members. */
   told = 0;
   readonly options: RecordSettings;
 
@@ -99,7 +99,7 @@ export class FleetRecords {
     return (await this.#put(election, fence, { ifVersion: found?.version, fence })) !== undefined;
   }
 
-  /** Tells the coordinator that the plan has this revision at least, so that it reads the plan. */
+  /** Records that the plan has at least this revision. The coordinator sees that in its next list, and reads the plan. */
   async tell(revision: number): Promise<true> {
     const { told } = this.options.names;
     for (;;) {

@@ -20,7 +20,7 @@ export class FleetReporter {
   readonly #common: { readonly fleet: string; readonly memberId: string };
   readonly #channel = channel(FLEET_CHANNEL);
   readonly #member: WeakRef<FleetHandle>;
-  /** The failure that was written last, until the store answers again. */
+  /** The code of the failure that was logged last; undefined once the store answers again. */
   #failure: string | undefined;
   /** The problems that last. The same one is not repeated. */
   readonly #problems = new Map<string, string | undefined>();
@@ -75,7 +75,7 @@ export class FleetReporter {
     this.#journal.warn("LEASEHOLD_FLEET", "error", redact(problem), this.#common);
   }
 
-  /** Writes the first failure of a kind, and that the store answers again. */
+  /** Logs the first failure of each code, and then the recovery. `undefined` means that the store has answered. */
   contact(error: unknown): void {
     const { fleet } = this.#common;
     const message = error === undefined ? undefined : messageOf(error);

@@ -13,10 +13,10 @@ export interface MemberStatus {
   /** The name of its session's lease. */
   readonly election: string;
   readonly memberId: string;
-  /** The state of its session's lease. `unknown` where a first read says so. */
+  /** The state of its session's lease. A first read of a store without an exact clock may return `unknown`. */
   readonly state: "held" | "ending" | "expired" | "unknown";
   readonly term: number;
-  /** True once it has been asked to hand everything over. */
+  /** True once this member was asked to stop. Other members take its shards over. */
   readonly isStopping: boolean;
   /** The number of shards that the plan gives it. */
   readonly shards: number;
@@ -27,7 +27,7 @@ export interface MemberStatus {
 /**
  * One shard of a fleet.
  * - `held`: the plan gives it to a member, whose session is held.
- * - `leaving`: its member is asked to hand it over.
+ * - `leaving`: its member is asked to let it go.
  * - `lost`: the session of its member has expired, was ended, or is over.
  * - `unknown`: its member's state is unknown.
  * - `failing`: free after failures; it rests, or waits for another member.
@@ -58,7 +58,7 @@ export interface FleetStatus {
 }
 
 /**
- * Reads a fleet by a list, or two, and two reads. They are no snapshot: a shard may have moved in between.
+ * Reads a fleet by one or two lists and two reads. The result is no snapshot: a shard may move between these requests.
  * @throws {ConfigurationError | UnsupportedError} at once for bad input.
  * @throws {StoreError} if a request fails.
  */
@@ -71,7 +71,7 @@ export async function readFleet(store: LeaseStore, fleet: string): Promise<Fleet
     records.readPlan(true),
     records.listMembers(),
   ]);
-  // A store's clock that is not exact counts once a second list has confirmed it.
+  // The age by an inexact store clock is trusted only after a second list has confirmed it.
   const isUnsure = hasClock && [...first.values()].some(({ state }) => state === "unknown");
   const listed = isUnsure ? await records.listMembers() : first;
   const { revision = 0, fenced = false, isResetting = false, members: named, shards } = stored?.plan ?? {};

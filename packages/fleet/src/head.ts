@@ -1,13 +1,13 @@
-// The value of the head: what every member polls.
+// The value of the head: the record that the coordinator leases and every member polls.
 
 import { isCount } from "./plan.ts";
 
 export interface Head {
   /** The last revision of the plan whose write was acknowledged. */
   readonly revision: number;
-  /** The id of that write. A failover may have undone another write of the same revision. */
+  /** The id of that write. It tells two writes of one revision apart, of which a failover has undone one. */
   readonly id: string;
-  /** Something is under way: poll often. */
+  /** True while a change is under way: members then poll often. */
   readonly isBusy: boolean;
   /** The number of members, and the bytes of the plan: members spread their reads of a large plan. */
   readonly members: number;
@@ -20,7 +20,7 @@ export function encodeHead({ revision, id, isBusy, members, bytes }: Head): stri
   return JSON.stringify({ r: revision, i: id, b: isBusy ? 1 : 0, m: members, s: bytes });
 }
 
-/** Returns the head in a value. A value that is none tells nothing, so that members poll often. */
+/** Parses the value of the head. For any other text it returns `NO_HEAD`, with which members poll often. */
 export function decodeHead(value: string | undefined): Head {
   try {
     const { r, i, b, m, s } = JSON.parse(value ?? "") as Record<string, unknown>;

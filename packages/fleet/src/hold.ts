@@ -20,10 +20,10 @@ export interface Shard extends Omit<Leadership, "publish" | "renew"> {
 /** The work of one shard. It should settle soon after `shard.signal` aborts. */
 export type ShardTask = (shard: Shard) => unknown;
 
-/** A task that has worked for so long was well: its failure counts as the first. */
+/** A failure after this time counts as a first failure, because the task worked until then. */
 const WORKED_MS = 60_000;
 
-/** The part of the options that all holds of a process share. */
+/** The parts that all holds of a process share. */
 export interface HoldContext extends Pick<FleetSettings, "clock" | "names" | "memberId" | "timing"> {
   readonly task: ShardTask;
   /** Makes the shard's fence pass this hold. Returns false if the task must not begin. Throws for a failure of the shard. */
@@ -66,7 +66,7 @@ export class Hold {
     return this.#stop.signal.aborted;
   }
 
-  /** Aborts the task's signal. A task that outlasts its drain makes the shard over, and one lease later it is let go. */
+  /** Aborts the task's signal. If the task outlasts its drain, the shard becomes invalid, and is let go one lease later. */
   leave(reason: Error = this.#endedError("it moves to another member.")): void {
     if (this.isLeaving) return;
     this.#stop.abort(reason);
@@ -126,7 +126,7 @@ export class Hold {
     await sleep(this.#context.clock, ms, this.#waiting.signal).catch(() => undefined);
   }
 
-  /** The shard is over before the report says so. It never becomes valid again. */
+  /** Makes the shard invalid for good, and only then reports that it was let go. */
   #letGo(how: Ended["how"], error: unknown): void {
     this.#isOver = true;
     if (this.#isLetGo) return;

@@ -1,4 +1,4 @@
-// The shards in the hands of this process, and what a report says of them.
+// The shards that this process holds, and those that its report must name because it has let them go.
 
 import type { HeldLeadership } from "@leasehold/core";
 import { onAbort } from "@leasehold/core/provider";
@@ -15,7 +15,7 @@ export class Holds {
   readonly #held = new Map<string, Hold>();
   /** The shards that were let go although their tasks still run. None of them starts here again until then. */
   readonly #stuck = new Map<string, Hold>();
-  /** The shards that were let go in this session, until the plan shows it. */
+  /** The shards that were let go in this session. Each stays here until the plan no longer grants it to this session. */
   readonly #ended = new Map<string, Ended>();
   #whenEmpty: (() => void) | undefined;
 
@@ -52,7 +52,7 @@ export class Holds {
     return new Set(this.all.filter(({ isLeaving }) => isStopping || isLeaving).map(({ shard }) => shard.name));
   }
 
-  /** Begins with another session, whose end is the end of all its shards. Notes of the former one are dropped. */
+  /** Begins a new session, and forgets the one before it. When the session ends, all of its shards end. */
   begin({ signal }: HeldLeadership): void {
     this.#ended.clear();
     this.applied = 0;
@@ -60,8 +60,8 @@ export class Holds {
   }
 
   /**
-   * Carries out a plan: starts the shards that it grants to this very session, and ends all others. A plan that is not newer than
-   * the last one counts for nothing.
+   * Carries out a plan: starts the shards that it grants to this very session, and ends all others. Ignores a plan that is not
+   * newer than the last one.
    */
   apply(plan: Plan, slot: number, session: HeldLeadership, isStopping: boolean): void {
     if (plan.revision <= this.applied || !session.isValid() || session.signal.aborted) return;

@@ -15,13 +15,13 @@ import { encodeReport } from "./report.ts";
 import { sealing } from "./seals.ts";
 import { idOf, Slots, type Session } from "./session.ts";
 
-/** A member that stops waits so many renew intervals for a coordinator. Then it ends its tasks by itself. */
+/** A stopping member waits this many renew intervals for a coordinator to move its shards. Then it ends its tasks itself. */
 const PATIENCE = 4;
 /** After so many failed rounds a coordinator lets the other members try. */
 const MAX_FAILURES = 3;
 /** At least this fraction of the retry period passes between two polls, however many tasks end. */
 const LEAST_PAUSE = 0.2;
-/** A large plan is read at this rate by all members together, in bytes a millisecond. */
+/** All members together read a large plan at this rate, in bytes per millisecond. */
 const READ_RATE = 16_000;
 
 export class FleetMember {
@@ -34,7 +34,7 @@ export class FleetMember {
   /** Until then this member does not compete for the head. */
   #standsBackUntilMs = -Infinity;
   #head: Head = NO_HEAD;
-  /** The highest revision that a head has told. */
+  /** The highest revision that a head has shown. */
   #confirmed = 0;
   /** The highest revision that this process has carried out, in any session. */
   #carriedOut = 0;
@@ -217,7 +217,7 @@ export class FleetMember {
     this.#carriedOut = Math.max(this.#carriedOut, this.holds.applied);
   }
 
-  /** Reads the plan. It counts if the head tells of this very write: it was acknowledged then, and no failover undoes it. */
+  /** Returns the plan if the head has the id of its write. Such a write was acknowledged, so no failover undoes it. */
   async #readPlan(): Promise<Plan | undefined> {
     const { clock, records } = this.#context;
     const spreadMs = (this.#head.members * this.#head.bytes) / READ_RATE;
@@ -229,7 +229,7 @@ export class FleetMember {
     return counts() ? found?.plan : undefined;
   }
 
-  /** Tells of itself, where there is something new. */
+  /** Publishes this member's report, if it has changed. */
   async #report(leadership: HeldLeadership): Promise<void> {
     const { memberId, shards, fenced, weight, maxShards, priority, timing } = this.#context;
     const id = idOf(leadership);

@@ -1,4 +1,4 @@
-// The orders of an operator. Each is a swap of the plan, as a coordinator makes it, so it is as safe as any other.
+// The orders of an operator. Each one changes the plan by compare-and-swap, as a coordinator does.
 
 import { ConfigurationError, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
@@ -10,7 +10,7 @@ import { decodePlan } from "./plan-text.ts";
 import { ownerOf, type Plan } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
-/** The tries of a swap while coordinators write the plan, too. */
+/** The number of times that an order tries to write the plan, because a coordinator may write it at the same time. */
 const TRIES = 8;
 
 /**
@@ -108,7 +108,7 @@ export async function resetFleet(
   }
   const next = { ...plan, revision: revision + 1 };
   for (let tries = 0; tries < TRIES; tries += 1) {
-    // A coordinator that has read the mark has written it once more.
+    // A coordinator that has read this plan has written it once more, so its version has changed.
     const stored = await records.readPlan(true);
     if (stored?.plan.revision !== revision) break;
     if (!(await records.writePlan(next, stored.version))) continue;
@@ -118,7 +118,7 @@ export async function resetFleet(
   throw wroteFirst(fleet);
 }
 
-/** Reports whether a session that may live has carried out a plan of before this revision. One that joined later has not. */
+/** Reports whether a session that may be alive has carried out an earlier plan than this revision. */
 function isOlder({ state, value }: LeaseSnapshot, revision: number): boolean {
   const { applied = 0 } = decodeReport(value) ?? {};
   return (state === "held" || state === "unknown") && applied > 0 && applied < revision;

@@ -3,10 +3,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { isCount, MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";
 
-/** The first version is 1. A member that cannot read a version keeps what it has, and does not coordinate. */
+/** A member that cannot read a plan of a later version keeps its shards, starts no others, and does not coordinate. */
 const VERSION = 1;
 
-/** The most bytes of a plan, beside which the rest of its record fits into any store. */
+/** The longest plan, in bytes. Every store can hold a record with a plan of this length. */
 export const MAX_PLAN_BYTES = 64_000;
 
 /** The most bytes of a plan's parts: the rest, a member, a numbered shard. A name counts beside it, with quotes and comma. */
@@ -17,11 +17,11 @@ const SHARD_BYTES = 7;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 const BASE = DIGITS.length;
 const VALUES: ReadonlyMap<string, number> = new Map(Array.from(DIGITS, (digit, value) => [digit, value]));
-/** Added to the column of failures where the holder is asked to leave. */
+/** Flags that are added to a shard's failures: its holder is asked to leave, or an operator has asked for that. */
 const LEAVING = 8;
 const RELEASED = 16;
 
-/** Returns an upper bound of the bytes of a plan with these shards and so many members, whatever becomes of them. */
+/** Returns an upper bound of the bytes of a plan with these shards and this many members. */
 export function planBytes(names: readonly string[], members: number): number {
   const each = areNumbered(names) ? 0 : names.reduce((sum, name) => sum + Buffer.byteLength(JSON.stringify(name)) + 1, 0);
   return HEAD_BYTES + MEMBER_BYTES * members + SHARD_BYTES * names.length + each;

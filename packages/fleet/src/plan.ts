@@ -31,29 +31,29 @@ export interface Plan {
   readonly leaseMs: number;
   /** True once a member has asked for fences. Only a reset turns it off. */
   readonly fenced: boolean;
-  /** Nothing is granted until the reset is over. */
+  /** True while a reset is under way. No shard is granted until the reset is over. */
   readonly isResetting?: true;
   readonly members: ReadonlyMap<number, Member>;
   readonly shards: ReadonlyMap<string, Entry>;
 }
 
-/** The longest rest follows from this many failures. */
+/** Failures in a row are counted up to this number, at which the rest is longest. */
 export const MAX_FAILS = 7;
 
 /** Slots are numbered below this. The plan has two characters for a slot, and one number means that the shard is free. */
 export const MAX_SLOTS = 4_095;
 
-/** A slot's record, as a coordinator found it. */
+/** The record of a slot, as a coordinator has last read it. */
 export interface SeenSlot {
   readonly term: number;
   readonly state: "held" | "ending" | "expired" | "vacant" | "unknown";
-  /** Absent where the session has published none, or none that can be read. */
+  /** Absent if the session has published no report, or one that this version cannot read. */
   readonly report?: Report | undefined;
 }
 
 export type Seen = ReadonlyMap<number, SeenSlot>;
 
-/** The way in which a holder lost its shard. */
+/** The reason why a shard is free again. */
 export type Freed = "over" | "left" | "released" | "returned" | "failed" | "failed-late";
 
 /** The name under which a session holds its slot. The record keeps it after the session. */
@@ -88,8 +88,8 @@ export function isSession(member: Member, seen: SeenSlot | undefined): boolean {
 }
 
 /**
- * Returns how the holder has let the shard go, if it has. The fact stays true. A member lets go before it says so. It does not
- * start a shard at the same `since` again.
+ * Returns how the holder has let the shard go; `undefined` if it has not. The answer stays true: a member lets a shard go
+ * before it reports that, and never starts the shard again in the same term.
  */
 export function letGo(shard: string, entry: Entry, member: Member, seen: SeenSlot | undefined): Freed | undefined {
   if (!isSession(member, seen) || !seen?.report) return undefined;

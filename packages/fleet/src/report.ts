@@ -16,29 +16,29 @@ export interface Report {
   readonly name: string;
   /** The revision of the plan that this member has carried out. */
   readonly applied: number;
-  /** The shards that it was told to leave and that still run; all of its shards if it stops. `all`: too many to name. */
+  /** The shards that it was asked to leave and that still run; all of its shards if it stops. `all`: too many to name. */
   readonly draining: ReadonlySet<string> | "all";
   readonly ended: readonly Ended[];
-  /** It never starts anything again in this session. */
+  /** True if the member is stopping: it starts no shard any more in this session. */
   readonly stopping: boolean;
-  /** Its session has been renewed at least once. */
+  /** True if its session was renewed at least once. */
   readonly steady: boolean;
   readonly fenced: boolean;
-  /** A mark of its list of shards: members whose lists are equal have equal marks. */
+  /** A hash of its list of shards. Members with equal lists have equal hashes. */
   readonly list: string;
   readonly weight: number;
   readonly maxShards: number;
   readonly priority: number;
 }
 
-/** The most bytes of a report. Azure's metadata is the narrowest place. */
+/** The longest report, in bytes. The metadata of an Azure blob have the least room of all stores. */
 const MAX_BYTES = 2_048;
 /** The most shards that a plan can have; a longer range is not valid. */
 const MAX_SHARDS = 70_000;
 
 const HOW = ["left", "returned", "failed", "failed-late"] as const;
 
-/** The first version is 1. A member that cannot read a version takes the report for none. */
+/** A member ignores a report of another version. */
 const VERSION = 1;
 
 /**
@@ -79,8 +79,8 @@ function text(report: Report, draining: readonly Range[] | "all", ended: readonl
 }
 
 /**
- * Returns the report in a session's value; `undefined` if it is none, which frees nothing. A share's number that is not valid
- * counts as its default.
+ * Parses a session's value; `undefined` if it is no report, and then no shard becomes free by it. An invalid weight, limit or
+ * priority is replaced by its default.
  */
 export function decodeReport(value: string | undefined): Report | undefined {
   let found: Partial<Record<string, unknown>>;

@@ -1,13 +1,13 @@
-// The memory of a coordinator: how long a shard rests that was given back, and which session must not get it again.
+// Records which shards were given back, for the coordinator: how long each one rests, and which session must not get it again.
 
 import type { GivenBack } from "./revise.ts";
 
 /** The rest after the first failure. It doubles with each further one. */
 const FIRST_REST_MS = 2_000;
 const LONGEST_REST_MS = 60_000;
-/** Long rests end together, so that many failing shards share one change of the plan. */
+/** Long rests are rounded up to multiples of this, so that many failing shards need only one change of the plan. */
 const GRID_MS = 10_000;
-/** For so long after its rest a shard counts apart from the shares, and another return of its task counts as a failure. */
+/** For this time after its rest a shard is not counted in the shares, and another return of its task counts as a failure. */
 const APART_MS = 60_000;
 
 /** By the monotonic clock of the coordinator. A coordinator that begins anew knows of none, which costs a shard its rest at most. */
@@ -22,7 +22,7 @@ export class Returns {
     this.#notes.set(shard, { by, restsUntilMs, apartUntilMs: restsUntilMs + APART_MS });
   }
 
-  /** Returns what the next plan needs of the notes, and drops those that are over. */
+  /** Returns the resting shards, and the shards that were given back lately with their sessions. Forgets older ones. */
   at(nowMs: number): { resting: Set<string>; returned: Map<string, string> } {
     const resting = new Set<string>();
     const returned = new Map<string, string>();

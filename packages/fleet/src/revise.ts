@@ -6,15 +6,15 @@ import { roomBeside } from "./plan-text.ts";
 import type { Report } from "./report.ts";
 import { sharesOf } from "./share.ts";
 
-/** The knowledge of a coordinator beside the plan and the slots. None of it takes a shard from its holder, except `over`. */
+/** The inputs for the next plan, beside the old plan and the slots. Only `over` can take a shard from its holder. */
 export interface Wishes {
-  /** The names of the shards that there are to be. */
+  /** The names of the shards that the next plan shall have. */
   readonly shards: readonly string[];
-  /** False while members come and go: no held shard moves for balance. */
+  /** False while members join and leave. Then no held shard moves for balance. */
   readonly settled: boolean;
-  /** All members poll often by now, so that a freed shard is soon held again. Until then no member is asked to leave a shard. */
+  /** True once all members poll often, so that a freed shard is soon held again. Until then no member is asked to leave one. */
   readonly warned: boolean;
-  /** Members have only just come. While most shards are free, none is granted yet. */
+  /** True if a member joined a moment ago. If most shards are free as well, no shard is granted yet. */
   readonly gathering: boolean;
   /** The slots whose sessions are over. */
   readonly over: ReadonlySet<number>;
@@ -41,7 +41,7 @@ export interface Revision {
   /** False if the plan is the old one, with the next revision. */
   readonly changed: boolean;
   readonly givenBack: readonly GivenBack[];
-  /** Something is under way, or waits for all members to poll often. */
+  /** True if a change is under way, or waits until all members poll often. */
   readonly busy: boolean;
   /** How many shards are asked to leave for balance alone. */
   readonly moves: number;
@@ -78,7 +78,7 @@ class NextPlan {
   readonly #able: Able[] = [];
   /** The shards whose holders are asked to leave. */
   #underWay = 0;
-  /** Something waits until all members poll often, or have come. */
+  /** True if a change waits until all members poll often, or until gathering ends. */
   #pending = false;
   #isFull = false;
 
@@ -124,7 +124,7 @@ class NextPlan {
     return { plan, changed, givenBack: [...this.#givenBack.values()], busy, moves, isFull: this.#isFull };
   }
 
-  /** Drops the sessions that are over, and takes in new ones. Returns the reports of those that live, by slot. */
+  /** Removes the sessions that are over, and adds new ones. Returns the reports of the living sessions, by slot. */
   #reviseMembers(): Map<number, Report> {
     for (const [slot, member] of this.#old.members) if (!this.#wishes.over.has(slot)) this.#members.set(slot, member);
     const room = roomBeside([...new Set([...this.#old.shards.keys(), ...this.#wanted])]);
@@ -191,7 +191,7 @@ class NextPlan {
     const bySlot = new Map<number | undefined, Able>(this.#able.map((one) => [one.slot, one]));
     const free: string[] = [];
     const returned: string[] = [];
-    // Shards that rest have their place in the shares all the same. Otherwise one failure would move others.
+    // Resting shards are counted in the shares, too. Otherwise one failure would move other shards.
     let total = 0;
     for (const [shard, { slot, leaving }] of this.#shards) {
       if (leaving) this.#underWay += 1;

@@ -1,4 +1,4 @@
-// How a process gets a session: the lease of a numbered slot, by the ordinary elector.
+// Takes a session for this process. A session is the lease of a numbered slot, and an ordinary elector holds it.
 
 import { Elector, isLeaseholdError, type HeldLeadership, type LeaseSnapshot } from "@leasehold/core";
 import type { FleetContext } from "./fleet-reporter.ts";
@@ -63,7 +63,7 @@ export class Slots {
   }
 }
 
-/** Reports whether a process may take this slot. One whose session has expired is the coordinator's to end. */
+/** Reports whether a process may take this slot. If the slot's session has expired, the coordinator must end it first. */
 function isOpen(listed: LeaseSnapshot | undefined): boolean {
   return listed === undefined || (listed.state === "vacant" && listed.bar === undefined);
 }

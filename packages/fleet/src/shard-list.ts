@@ -1,4 +1,4 @@
-// The names of the shards that there are to be: a number of them, a list, or a function that returns a list.
+// The names of the shards of a fleet: numbered, from a list, or from a function that returns a list.
 
 import { createHash } from "node:crypto";
 import { ConfigurationError } from "@leasehold/core";
@@ -10,7 +10,7 @@ import { MAX_PLAN_BYTES, planBytes } from "./plan-text.ts";
 /** A number of shards, which are then called "0", "1", and so on; their names; or a function that returns the names. */
 export type ShardsOption = number | readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
 
-/** A list leaves room in the plan for so many members at least. */
+/** A list must leave room in the plan for at least this many members. */
 const MEMBERS = 32;
 
 function namesOfShards(shards: unknown, names: FleetNames): readonly string[] {
@@ -94,7 +94,7 @@ export class ShardList {
   }
 }
 
-/** Calls the function. An answer that comes too late counts for nothing. */
+/** Calls the function. Ignores an answer that comes too late. */
 async function within<T>(clock: Clock, timeoutMs: number, ask: () => T | Promise<T>): Promise<T> {
   const answered = new AbortController();
   const late = sleep(clock, timeoutMs, answered.signal).then(() => {

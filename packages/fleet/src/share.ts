@@ -1,4 +1,4 @@
-// How many shards each member is to have. Pure.
+// Computes how many shards each member shall have.
 
 export interface Sharer {
   readonly slot: number;

@@ -1,4 +1,4 @@
-// The slots as a coordinator sees them: it ends sessions that have expired, and counts how long a record is gone.
+// Reads the slots for the coordinator: ends expired sessions, and measures how long a session's record has been gone.
 
 import { isLeaseholdError, type LeaseSnapshot } from "@leasehold/core";
 import type { FleetContext } from "./fleet-reporter.ts";
@@ -83,7 +83,7 @@ export class SlotWatch {
     try {
       return fateOf(id, (await records.read(names.member(slot), true))?.record);
     } catch (error) {
-      // A holder cannot renew a record that is no lease. Any other failure tells nothing: the count begins anew.
+      // A holder cannot renew a record that is not a lease. After any other failure the time is measured anew.
       return isLeaseholdError(error, "FOREIGN_RECORD") ? "gone" : undefined;
     }
   }

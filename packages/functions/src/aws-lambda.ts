@@ -11,7 +11,7 @@ import { PASS_OCCURRENCE } from "./occurrence.ts";
 import type { NotElected, OnlyAsLeaderOptions } from "./options.ts";
 
 /**
- * Wraps a Lambda handler so that it runs only where its invocation leads. `context.getRemainingTimeInMillis()` tells the time
+ * Wraps a Lambda handler so that it runs only where its invocation leads. `context.getRemainingTimeInMillis()` returns the time
  * that is left. The candidateId consists of the function's name and the request's id.
  *
  * Lambda delivers an asynchronous request again under the same `awsRequestId`. This id names the request.

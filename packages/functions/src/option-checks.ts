@@ -145,7 +145,10 @@ function checkElector(options: AnyOptions): void {
   });
 }
 
-/** Refuses options that the schedule's elector would refuse. Elections may need other leases than occurrences. */
+/**
+ * Refuses options that the schedule's elector would refuse. The store may allow other lease durations there than for
+ * occurrences.
+ */
 function checkScheduleElector(options: OncePerTickOptions<never, LeaseStore, unknown>, election: string): void {
   const { store, logger, clock, shutdownMarginMs = 0 } = options;
   const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);

@@ -54,7 +54,7 @@ function markersOf({ incarnations, past }: Roster): readonly string[] {
   return [...Object.values(incarnations), ...past];
 }
 
-/** How many replaced stores a roster remembers. */
+/** The number of replaced stores that a roster remembers. */
 const PAST = 20;
 
 /** Returns the record in which the members keep a roster. */

@@ -309,9 +309,9 @@ export class Rounds {
   }
 
   /**
-   * Reads a member that was silent, or has forgotten. The accept may then replace the returned state. A member that has forgotten
-   * is taken back only once the other members have confirmed the round. These are at least N - majority + 1 members, so they
-   * share one with every majority that included this member.
+   * Reads a member that gave no answer, or has lost its state, so that the next accept can replace that state. A member that
+   * has lost its state is admitted again only once the other members have confirmed the round. These are at least N - majority
+   * + 1 members, so they share one with every majority that included this member.
    */
   async #toCatchUp(link: MemberSession, { ballot, proposal, confirmed }: CatchUp, limits: CallLimits): Promise<MemberState> {
     const { name } = link.member;

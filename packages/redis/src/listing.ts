@@ -8,7 +8,7 @@ import type { ScriptRunner } from "./script-runner.ts";
 /** The least number of keys that one SCAN looks at. A server may have millions of keys of other programs. */
 const LEAST_COUNT = 1_000;
 
-/** Where a page begins: the number of a server, and its cursor. */
+/** The beginning of a page: the number of a server, and its cursor. */
 interface Position {
   readonly primary: number;
   readonly cursor: string;

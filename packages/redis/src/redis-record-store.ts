@@ -119,7 +119,7 @@ export function stored({ nowUs, server, kind, fields }: ScriptReply): StoredReco
   const [version, record, nonceAt, nonceServer, nonceWallMs] = fields;
   if (kind !== "record" || version === undefined) return { data: undefined, version: "" };
   const data = parsed(record);
-  // Without the name of its clock no age will ever be told. So no process waits for one.
+  // Without the name of the clock no age can be known, now or later. So no process waits for one.
   if (server === "" || nonceWallMs === undefined) return { data, version };
   const ageMs = nonceServer === server && nonceAt !== undefined ? (nowUs - Number(nonceAt)) / 1_000 : undefined;
   return {

@@ -12,14 +12,14 @@ const DEFAULT_TIMEOUT_MS = 5_000;
  * It also covers clocks that run at different rates.
  */
 const GRACE_MS = 1_000;
-/** A write that a server refuses as late is sent once more, by the time that the refusal tells. */
+/** A write that a server refuses as late is sent once more, with a new deadline by the time in the refusal. */
 const TRIES = 2;
 
 /** An answer of a script, without the server's time. */
 export interface ScriptReply {
   /** The server's clock, in microseconds since the Unix epoch. */
   readonly nowUs: number;
-  /** The name of that clock; empty if the server does not tell it. */
+  /** The name of that clock; empty if the server does not return it. */
   readonly server: string;
   readonly kind: string;
   readonly fields: ReadonlyArray<string | undefined>;

@@ -8,10 +8,10 @@ export interface ServerDeadline {
   readonly deadlineUs: string;
 }
 
-/** A name that no server has, so that a write on the condition of it does nothing, and tells the time. */
+/** A name that no server has. A write on the condition of this name does nothing, and its refusal contains the time. */
 const UNKNOWN_SERVER = "-";
 
-/** The time that a server has told, and when the request for it was sent. */
+/** A time that a server has returned, and the instant at which the request for it was sent. */
 interface Told {
   readonly server: string;
   readonly serverUs: number;
@@ -19,15 +19,15 @@ interface Told {
 }
 
 /**
- * The times that servers have told. A write carries the time by which its server must have it. A write that a network or
- * a client library held back for longer is refused by the server itself.
+ * The last times that servers have returned. A write carries the time by which its server must have it. A write that a network
+ * or a client library held back for longer is refused by the server itself.
  *
- * Elapsed time counts by the monotonic clock. The monotonic clock may stop during a suspension, and a
- * server's clock may step. Then a deadline is too early, and the refusal tells the right time.
+ * Elapsed time counts by the monotonic clock. The monotonic clock may stop during a suspension, and a server's clock may step.
+ * Then a deadline is too early, and the refusal contains the right time.
  */
 export class ServerTime {
   readonly #clock: Clock;
-  /** The last that was told for each key. On a cluster, keys are on different servers. */
+  /** The last time for each key. On a cluster, keys are on different servers. */
   readonly #told: ExpiringMap<Told>;
 
   constructor(clock: Clock) {
@@ -35,7 +35,7 @@ export class ServerTime {
     this.#told = new ExpiringMap(clock);
   }
 
-  /** @param sentMs when the request was sent that told this, by the monotonic clock. */
+  /** @param sentMs the instant at which the request was sent, by the monotonic clock. */
   learn(key: string, server: string, serverUs: number, sentMs: number): void {
     this.#told.set(key, { server, serverUs, sentMs });
   }

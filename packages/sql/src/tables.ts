@@ -27,7 +27,7 @@ export const DEFAULT_TABLES: Tables = named(DEFAULT_NAME, undefined, "");
 /**
  * Returns the tables that the option `table` names, quoted for the database.
  * @param dialect the quote of its names, and whether it has schemas.
- * @throws {ConfigurationError} for a name that is none. Sends nothing.
+ * @throws {ConfigurationError} for a text that is no table name. Sends nothing.
  */
 export function tablesOf(table: string | undefined, { quote, hasSchemas }: { quote: '"' | "`"; hasSchemas: boolean }): Tables {
   if (table === undefined) return DEFAULT_TABLES;

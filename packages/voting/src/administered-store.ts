@@ -104,7 +104,7 @@ export abstract class AdministeredStore {
   }
 }
 
-/** Reports whether a server has told its state. The state of one that takes no part may lack an election. */
+/** Reports whether an answer contains the whole state of a server. A server that takes no part may lack an election. */
 function hasState(answer: VoterReply): answer is StateReply {
   return answer.kind === "TELL" && !answer.forgot && answer.takesPart !== false;
 }

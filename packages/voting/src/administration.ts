@@ -14,9 +14,10 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
   const { signs, snapshot: sighted } = await sightedBy(server, clock, election, limits);
   if (!sighted) return undefined;
   const isBroken = signs.filter(({ broken }) => broken).length >= server.majority;
-  // Another caller than the one that gave the order may rely on it. So the write counters of the servers are persisted.
+  // This read may be all that a caller relies on. So persist the write counters, by which a server that loses the break is
+  // noticed.
   if (isBroken) await server.remember();
-  // Until a majority has the order to break, the leader may go on.
+  // Until a majority has the order to break, the leader may go on. So the snapshot does not show the break before.
   const unbroken = signs.map((sign) => ({ ...sign, broken: undefined }));
   const snapshot = isBroken ? sighted : (snapshotOf(clock, election, unbroken) as LeaseSnapshot);
   return {

@@ -4,9 +4,9 @@ import { redact } from "@leasehold/core/provider";
 import type { Authority } from "./certificates.ts";
 import { bodyOf, PATH, SIGNATURE, STATUS, type Posted } from "./http-listener.ts";
 
-/** Says in words for a person why a packet got no answer that counts. */
+/** The reason why a packet got no valid answer, in words for a person. */
 export class NoAnswer extends Error {
-  /** A person has to correct something; waiting does not help. */
+  /** True if a person has to correct something, so that waiting does not help. */
   readonly isMistake: boolean;
 
   constructor(message: string, isMistake: boolean) {
@@ -64,8 +64,8 @@ export class HttpClient {
   }
 
   /**
-   * Sends the request again while it has used a kept connection that the other side has closed. After a start of the other host,
-   * all kept connections are closed, and each is found out by a request.
+   * Sends the request again if it used a kept connection that the other side had closed. A restart of the other host closes all
+   * kept connections, and only a request finds out each of them.
    */
   async #exchange(url: URL, body: string, signature: string, signal: AbortSignal): Promise<IncomingMessage> {
     try {

@@ -12,7 +12,7 @@ export const STATUS = { ok: 200, malformed: 400, signature: 401, elsewhere: 404,
 const MOST_CONNECTIONS = 1_024;
 /** The most connections on which no packet of another server has come. If there are more, the oldest one is closed. */
 const MOST_STRANGERS = 256;
-/** A packet that has not arrived as a whole by then is dropped, and so is a connection without one. */
+/** A packet that has not arrived completely within this time is dropped. So is a connection without a packet. */
 const PACKET_TIMEOUT_MS = 10_000;
 const CHECK_EVERY_MS = 1_000;
 
@@ -34,7 +34,10 @@ export interface ListenOptions {
 export interface Handlers {
   /** Reports whether somebody with the secret has signed a body of that length. An unsigned body is not read. */
   readonly isPromised: (signature: unknown, length: number) => boolean;
-  /** Calls `keep` if the packet has come from another server now. A captured packet that is sent again has a valid signature, too. */
+  /**
+   * Calls `keep` if another server has just sent the packet. A valid signature is no proof: a captured packet can be sent
+   * again.
+   */
   readonly answer: (posted: Received, keep: () => void) => Promise<Response>;
 }
 

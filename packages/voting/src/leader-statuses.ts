@@ -2,7 +2,7 @@ import { type Clock, blockerOf } from "@leasehold/core/provider";
 import type { LeaseSnapshot } from "@leasehold/core";
 import type { Broken, LeaderStatus, TransferLeft } from "./messages.ts";
 
-/** With more elections than this, the one that was heard of longest ago is dropped. */
+/** With more elections than this, the election with the oldest news is dropped. */
 const MOST_ELECTIONS = 10_000;
 
 /**

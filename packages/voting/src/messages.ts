@@ -19,7 +19,10 @@ export interface Elect extends Title {
   readonly hasFailed: boolean;
   /** The longest time for which a voter may hold its answer to a trial, in milliseconds. */
   readonly holdMs: number;
-  /** How long the claim takes, in milliseconds. A voter that grants it grants no other trial meanwhile. 0 withdraws the trial. */
+  /**
+   * The longest time that the claim takes, in milliseconds. A voter that grants it grants no other trial meanwhile. 0 withdraws
+   * the trial.
+   */
   readonly claimMs: number;
 }
 

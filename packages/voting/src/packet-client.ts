@@ -49,7 +49,7 @@ export class PacketClient {
   }
 }
 
-/** The fields of a packet that tells nothing of any state. */
+/** The fields of a packet that carries no server's state. */
 export function bareHeader(fields: Pick<Header, "cluster" | "from" | "to" | "start" | "toStart">): Header {
   return { ...fields, writes: 0, seen: 0 };
 }

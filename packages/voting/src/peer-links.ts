@@ -28,8 +28,7 @@ export interface PeerLinksOptions {
 }
 
 /**
- * The messages between this start of a server and the present starts of the others. A message for an earlier start counts for
- * nothing.
+ * The messages between this start of a server and the present starts of the others. A message for an earlier start is ignored.
  */
 export class PeerLinks {
   readonly start: string;

@@ -3,7 +3,7 @@ import type { VoterReply, PeerState } from "./messages.ts";
 
 /** The reason of a server that answers, and does not vote yet or any more. */
 export const TAKES_NO_PART = "it takes no part.";
-/** The reason of a server that takes part, and cannot vote. */
+/** The reason of a server that takes part, but cannot vote now. */
 export const DISK_HANGS = "its disk does not end a write.";
 
 interface Peer {
@@ -42,7 +42,7 @@ export class Peers {
     }
   }
 
-  /** The servers that take no part. */
+  /** The servers that take no part in elections, with the reason and the time since then. */
   get absent(): readonly PeerState[] {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#peers].flatMap(([name, { why, sinceMs }]) =>
@@ -58,7 +58,7 @@ export class Peers {
   }
 }
 
-/** Returns the reason why the server does not count that has given this answer; undefined if it counts. */
+/** Returns why the sender of this answer does not count; undefined if it counts. */
 function reasonIn(answer: VoterReply): string | undefined {
   if (answer.kind === "PING") return answer.takesPart ? undefined : (answer.why ?? TAKES_NO_PART);
   return answer.kind === "SILENT" ? TAKES_NO_PART : undefined;

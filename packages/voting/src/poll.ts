@@ -38,7 +38,7 @@ export interface PollOptions<A extends VoterReply> {
 
 /**
  * - `yes`: a majority has said yes.
- * - `no`: so many have said no that no majority can say yes any more.
+ * - `no`: a majority of yes is impossible by now, because too many servers have said no.
  * - `open`: the poll ended undecided. The time was over, or all had answered or failed, or the grace was over and a majority had
  *   answered.
  */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { ConfigurationError } from "@leasehold/core";
 
-/** The list of servers, as one of them keeps it. */
+/** The list of servers, as one server stores it on its disk. */
 export interface Roster {
   readonly server: string;
   readonly names: readonly string[];

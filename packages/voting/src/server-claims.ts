@@ -5,7 +5,10 @@ import { isAnswerOf, poll, withinTime, type PollResult } from "./poll.ts";
 import type { Server } from "./server.ts";
 import { VotingTerm } from "./voting-term.ts";
 
-/** With more elections than this, the last claims are forgotten. They only tell when to claim again, and who is preferred. */
+/**
+ * With more elections than this, the last claims are forgotten. They only decide when this server claims again, and which
+ * candidate it prefers.
+ */
 const MOST_CLAIMS = 1_000;
 /** The shortest wait after a lost claim, as a share of the claim's time. A random part of that time is added. */
 const SHORTEST_PAUSE = 0.5;

@@ -127,7 +127,7 @@ export class StartupRecovery {
     return Math.max(0, ...Object.values(own), ...[...this.#told.values()].map((each) => each.longestLeaseMs));
   }
 
-  /** Says for a person what a server waits for that takes no part yet. */
+  /** Returns a sentence for a person: what a server waits for before it takes part. */
   waitsFor(others: readonly string[]): string {
     const unheard = others.filter((name) => !this.#told.has(name)).join(" and ");
     if (!this.#forgot && this.#missing > 0) {
@@ -146,7 +146,10 @@ export class StartupRecovery {
     return `${why}, nor does ${lost.join(" and ")}, and ${who} alone cannot tell them all. To begin anew by the clocks, ${how}.`;
   }
 
-  /** With a file of another list, returns all that this server or the others know. Undefined if its own state says that already. */
+  /**
+   * With a file of another list, returns the merged state of this server and the others; undefined if its own state is
+   * complete.
+   */
   movedOn(own: StoredVoterState): StoredVoterState | undefined {
     if (!this.#isMoved) return undefined;
     const told = this.#knowing;

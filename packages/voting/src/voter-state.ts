@@ -202,7 +202,7 @@ export class VoterState {
         this.#keepTransfer({ ...transfer, election, term, afterBreak: false }, nowMs);
     }
     if (term >= (last?.term ?? 0) && this.#ballots.has(election)) {
-      // If no LEAD of this term has arrived, this voter's vote tells the candidate.
+      // If no LEAD of this term has arrived, the candidate is the one that got this voter's vote.
       const { vote } = this.#memory(election);
       const { candidateId, heardMs } = heard ?? { candidateId: vote?.term === term ? vote.candidateId : "", heardMs: nowMs };
       const released = true;

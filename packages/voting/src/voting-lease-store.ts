@@ -178,7 +178,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     const nowMs = this.clock.monotonicMs();
     const ownMs = this.#server.ballots.waitMs(election, nowMs);
     const { state, ageMs = [0, 0], leaseDurationMs = 0 } = this.#seen(election) ?? {};
-    // The own server's block may end while others still refuse. It may also last too long, if an order has lifted it elsewhere.
+    // The own server's block may end before that of others, or later, if an order has lifted the others.
     if (ownMs > 0) return Math.min(ownMs, Math.max(leaseDurationMs, retryPeriodMs));
     if (state === "held") return Math.max(leaseDurationMs - ageMs[0], 1);
     const nextClaimMs = this.#claims.waitMs(election);

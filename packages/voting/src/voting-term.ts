@@ -35,7 +35,7 @@ export class VotingTerm {
     this.value = value;
   }
 
-  /** So many servers have a later term that no majority can acknowledge this one any more. */
+  /** True if so many servers have a later term that a majority can no longer acknowledge this one. */
   get isLost(): boolean {
     return this.#isEnough(this.#lost.size);
   }

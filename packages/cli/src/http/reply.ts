@@ -19,5 +19,5 @@ export function mistake(status: number, error: string): HttpReply {
   return json(status, { error });
 }
 
-/** The answer to a change that has nothing to tell. */
+/** The answer to a change that succeeded, and has no content. */
 export const NO_CONTENT: HttpReply = { status: 204, type: JSON_TYPE, body: "" };

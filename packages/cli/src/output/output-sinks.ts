@@ -7,7 +7,7 @@ const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
 
 /** A shell script that copies its input to its standard error and waits for the reader. It ignores HUP, INT, QUIT and TERM. */
 const RELAY = `trap "" HUP INT QUIT TERM; exec cat >&2`;
-/** The exit code of a relay by Node after its reader has left: what a shell returns after SIGPIPE. */
+/** The exit code of a Node relay whose reader has closed the pipe. A shell returns the same code after SIGPIPE. */
 const READER_LEFT = 141;
 /**
  * The same for Node, on systems without a shell. Node may make its standard error non-blocking, so a write may have to be tried

@@ -13,8 +13,8 @@ export function isExhausted(error: unknown): boolean {
 }
 
 /**
- * Calls `open`, and fills the reserve. If no more files can be opened, frees the reserve and calls `open` once more. So the start
- * time of CMD, which is read at its start, fills the reserve for the searches at its end.
+ * Calls `open`, and fills the reserve. If no more files can be opened, frees the reserve and calls `open` once more. The
+ * first call, for the start time of CMD, fills the reserve for the searches at its end.
  */
 export function withReserve<T>(open: () => T): T {
   try {

@@ -21,9 +21,12 @@ export interface GuardOrder {
   readonly signal: NodeJS.Signals;
   /** The longest time that CMD may take to end after this signal. */
   readonly graceMs: number;
-  /** When the guard asks CMD to end, unless a newer order comes before. To end CMD, the wrapper sends the present instant. */
+  /**
+   * The instant at which the guard asks CMD to end, unless a newer order comes before. To end CMD, the wrapper sends the
+   * present instant.
+   */
   readonly termAt: MachineInstant;
-  /** When the guard kills CMD, unless a newer order comes before. */
+  /** The instant at which the guard kills CMD, unless a newer order comes before. */
   readonly killAt: MachineInstant;
 }
 

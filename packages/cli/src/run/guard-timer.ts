@@ -6,7 +6,7 @@ import { after, hasLasted, isDue, machineNow, untilMs, type MachineInstant } fro
 const LOOK_MS = 1_000;
 /** The time between two checks whether CMD is gone. */
 const POLL_MS = 50;
-/** How long CMD may stay hidden after the wrapper's end. Between fork and exec it does not show the term's id yet. */
+/** The time for which CMD may stay hidden after the wrapper's end. Between fork and exec it does not show the term's id yet. */
 const UNBORN_MS = 1_000;
 /** The guard gives up this long after the first KILL, because it cannot kill such a process. */
 const GIVEN_UP_MS = 60_000;

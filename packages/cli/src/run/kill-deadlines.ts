@@ -17,7 +17,9 @@ export interface PlanTiming extends Pick<Timing, "leaseDurationMs" | "renewDeadl
 
 /** The instants of one term, unless another renewal is confirmed. */
 export interface Plan {
-  /** When the guard asks CMD to end by itself: a little after the renew deadline, at which the wrapper orders it to. */
+  /**
+   * The instant at which the guard asks CMD to end by itself. The wrapper orders that at the renew deadline, a little before.
+   */
   readonly termAt: MachineInstant;
   /** When CMD is killed at the latest. */
   readonly killAt: MachineInstant;

@@ -6,7 +6,7 @@ export interface ProcessStat {
   readonly state: string;
   readonly group: number;
   readonly session: number;
-  /** When the process started, in ticks since the machine started. Together with the pid, this identifies one process. */
+  /** The start of the process, in ticks since the machine started. Together with the pid, this identifies one process. */
   readonly startTicks: number;
 }
 

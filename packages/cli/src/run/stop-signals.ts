@@ -13,7 +13,7 @@ export function isStopping(signal: NodeJS.Signals): boolean {
 /** The reason of an abort after a signal that asked this process to stop. */
 export class StopRequest extends Error {
   readonly signal: NodeJS.Signals;
-  /** When it was received, by the monotonic clock. */
+  /** The instant at which it was received, by the monotonic clock. */
   readonly atMs: number = systemClock.monotonicMs();
 
   constructor(signal: NodeJS.Signals) {

@@ -42,7 +42,7 @@ export async function supervise(options: SupervisionOptions): Promise<TermOutcom
 /** The order to end CMD. */
 interface EndOrder {
   readonly signal: NodeJS.Signals;
-  /** When it was sent. The grace lasts a little longer: it counts from when the guard has asked CMD. */
+  /** The instant at which it was sent. The grace lasts a little longer: it counts from the guard's request to CMD. */
   readonly at: MachineInstant;
 }
 
@@ -195,7 +195,7 @@ class Supervision {
     return planOf(this.#options.timing, now, this.#options.leadership.remainingMs());
   }
 
-  /** When the guard kills CMD at the earliest. */
+  /** The earliest instant at which the guard kills CMD. */
   get #killAt(): MachineInstant {
     return killInstant(this.#plan, this.#end && after(this.#end.at, this.#options.timing.graceMs));
   }

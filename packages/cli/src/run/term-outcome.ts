@@ -4,7 +4,7 @@ import { exitCodeOfSignal, type ChildExit } from "./child.ts";
 import type { RunOptions } from "./run-options.ts";
 import { StopRequest } from "./stop-signals.ts";
 
-/** How a term went. */
+/** The result of a term of `run`. */
 export interface TermOutcome {
   readonly exit: ChildExit | undefined;
   /** Why leadership ended, if it ended before CMD. */

@@ -19,14 +19,14 @@ export interface ElectionView {
   readonly leading: boolean;
   /** The leader, or null: see `known`. */
   readonly leader: Pick<Leader, "candidateId" | "term" | "value"> | null;
-  /** False if this process cannot tell who leads. Either it has read nothing for a lease, or one read was not enough. */
+  /** False if this process does not know who leads. Either it has read nothing for a lease, or one read was not enough. */
   readonly known: boolean;
   /** How much longer this candidate's leadership is valid without another renewal. */
   readonly validForMs: number;
-  /** How long ago the lease was renewed, as far as this process has observed. Absent if nobody leads. */
+  /** The time since the lease was renewed, as far as this process has observed. Absent if nobody leads. */
   readonly leaseAgeMs?: number;
   readonly leaseDurationMs: number;
-  /** How long ago the leader changed. Absent if it has not changed since this process started. */
+  /** The time since the leader changed. Absent if it has not changed since this process started. */
   readonly changedMs?: number;
   readonly terms: readonly SeenTerm[];
   readonly alive: boolean;
@@ -45,12 +45,14 @@ export class ServedElector implements Disposable {
   readonly #clock: Clock;
   readonly #terms = new SeenTerms();
   readonly #listeners = new Set<(happening: Happening) => void>();
-  /** When a read, a renewal or an attempt last ended, with or without success. */
+  /** The instant at which a read, a renewal or an attempt last ended, with or without success. */
   #activeMs: number;
   #changedMs: number | undefined;
   #snapshot: { readonly seen: LeaseSnapshot | undefined; readonly atMs: number } | undefined;
   #overruns = false;
-  /** True after a term of this candidate ended without a release. Until its next read, this candidate cannot tell who leads. */
+  /**
+   * True after a term of this candidate ended without a release. Until its next read, this candidate does not know who leads.
+   */
   #lostSight = false;
   #isFailing = false;
 
@@ -88,7 +90,7 @@ export class ServedElector implements Disposable {
     );
   }
 
-  /** Returns the leader. Null if nobody leads; undefined if this process cannot tell. */
+  /** Returns the leader. Null if nobody leads; undefined if this process does not know. */
   get leader(): Pick<Leader, "candidateId" | "term" | "value"> | null | undefined {
     const { candidateId, isLeader, lastSeen } = this.elector;
     const { term } = this.elector.health();

@@ -3,13 +3,13 @@ import type { Leader, PastTerm } from "@leasehold/core";
 /** The most terms that are kept and shown. */
 const MOST_TERMS = 50;
 
-/** A term as this process observed it, or as the record's history tells. It may have begun and ended before that. */
+/** A term as this process observed it, or as the record's history shows it. It may have begun and ended before that. */
 export interface SeenTerm {
   readonly term: number;
   readonly candidateId: string;
-  /** How long ago the term began, or was first observed. */
+  /** The time since the term began, or was first observed. */
   readonly sinceMs: number;
-  /** How long ago the term ended, or its end was observed. Absent while the term lasts. */
+  /** The time since the term ended, or its end was observed. Absent while the term lasts. */
   readonly endedMs?: number;
   /** Why it ended, where the store keeps that. */
   readonly end?: PastTerm["end"];

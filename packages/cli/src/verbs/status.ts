@@ -57,7 +57,10 @@ function isWithoutHistory(found: readonly ListedElection[]): boolean {
   return led.length > 0 && led.every(({ history }) => history === undefined);
 }
 
-/** Reads every election of the store. One that a list cannot tell is read again, for as long as `--wait` says. */
+/**
+ * Reads every election of the store. If a list does not show an election's state, the election is read again, for as long as
+ * `--wait` says.
+ */
 async function statesOfAll(
   store: LeaseStore,
   waitMs: number,

@@ -6,7 +6,7 @@ import type { Candidate } from "../candidate.ts";
 import { Contest } from "../contest.ts";
 import { isTaken, STEPS_PER_LEASE, type Scenario } from "../scenario.ts";
 
-/** The number of leases for which a renewal hangs: a minute at 15 seconds. */
+/** A renewal hangs for this many lease durations: a minute, if a lease lasts 15 seconds. */
 const HANG_LEASES = 4;
 
 /** Cases: electors survive a store that cannot be reached, on the real service. */

@@ -7,13 +7,13 @@
 export interface PostgresStatement {
   readonly text: string;
   readonly values?: readonly unknown[];
-  /** The form in which `pg` is told to leave the text as it is. */
+  /** The form in which `pg` is asked to leave the text as it is. */
   readonly types: { getTypeParser(): (text: string) => string };
 }
 
 export interface PostgresResult {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
-  /** How many rows the statement changed or found. */
+  /** The number of rows that the statement changed or found. */
   readonly rowCount: number | null;
   /** The command that the server carried out: `ROLLBACK` for the COMMIT of a failed transaction. */
   readonly command?: string;

@@ -227,7 +227,7 @@ async function answerOf(query: Query): Promise<PostgresResult> {
   return { rows, rowCount: last.count ?? null };
 }
 
-/** Returns a column's name as it is in the database: the user may have told the driver to give names in another case. */
+/** Returns a column's name as it is in the database: the driver may be configured to return names in another case. */
 function inSnakeCase(name: string): string {
   return name
     .replace(/(?!^)(?=[A-Z])/g, "_")

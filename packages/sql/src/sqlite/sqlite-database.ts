@@ -11,7 +11,7 @@ import { inPresentTransaction, type SqliteHandle } from "./sqlite-handle.ts";
 import { SqliteRecordStore } from "./sqlite-record-store.ts";
 import { sqliteMigration } from "./sqlite-schema.ts";
 
-/** How long a transaction waits for others to end. */
+/** The time that a transaction waits for others to end. */
 const BEGIN_TIMEOUT_MS = 5_000;
 const BUSY_MS = 10;
 

@@ -15,7 +15,7 @@ import { sqliteMigration, uniqueIndexes } from "./sqlite-schema.ts";
  * and renewals must go on meanwhile.
  */
 export const LEASE_FILE_SUFFIX = "-leasehold";
-/** How long opening the files may block the event loop while other processes have them locked. */
+/** The longest time that opening the files may block the event loop while other processes lock them. */
 const OPENING_WAIT_MS = 400;
 
 const BEGIN = "BEGIN IMMEDIATE";

@@ -45,8 +45,8 @@ export function inPresentTransaction(handle: SqliteHandle): boolean {
 }
 
 /**
- * Returns a statement whose integers come whole. Without this, a number that JavaScript cannot represent would be an error of the
- * store, or another number. It must be an error of the record.
+ * Makes a statement return integers as bigint. Otherwise a large number would be rounded, or would fail the read as a whole.
+ * With a bigint, the check of the record finds it.
  */
 export function withWholeIntegers(statement: SqliteStatement): SqliteStatement {
   statement.setReadBigInts?.(true);
