@@ -44,11 +44,15 @@ export class CandidateRequests {
 
   /** Polls once. @throws {TermRegressedError} for a term below one that this process has observed. */
   async read(expiry: Expiry | undefined, signal: AbortSignal): Promise<LeaseSnapshot | undefined> {
-    const { store, election, timing } = this.#options;
+    const { store, election, timing, wishes } = this.#options;
     // The reply need not show terms observed after the request was sent, because polls can overtake one another.
     const highest = this.#highestSeen();
     const reading = { timeoutMs: timing.attemptTimeoutMs, signal, expiry, knownTerm: highest };
-    return this.#checked(await this.#ask("read", () => store.read(election, reading), signal), highest);
+    const snapshot = this.learn(await this.#ask("read", () => store.read(election, reading), signal));
+    const term = snapshot?.term ?? 0;
+    const isLower = term < highest && (wishes.minTerm ?? 0) <= highest && !this.#mayBeRolledBack(term);
+    if (isLower) throw new TermRegressedError(election, term, highest);
+    return snapshot;
   }
 
   learn(snapshot: LeaseSnapshot | undefined): LeaseSnapshot | undefined {
@@ -168,16 +172,6 @@ export class CandidateRequests {
     if (!isPassedOver && holderElapsedMs(clock, lease.grantedAt) < timing.renewDeadlineMs) return lease;
     await this.giveBack(lease);
     return undefined;
-  }
-
-  /** @param highest the highest term observed before the request. The reply must not show a lower one. */
-  #checked(snapshot: LeaseSnapshot | undefined, highest: number): LeaseSnapshot | undefined {
-    const { election, wishes } = this.#options;
-    this.learn(snapshot);
-    const term = snapshot?.term ?? 0;
-    if (this.#mayBeRolledBack(term)) return snapshot;
-    if (term < highest && (wishes.minTerm ?? 0) <= highest) throw new TermRegressedError(election, term, highest);
-    return snapshot;
   }
 
   /** Records the outcome of a request. An answer proves only the right to read: a failed attempt may not have written. */

@@ -32,11 +32,11 @@ export interface LastSeen {
 
 /** Reports one elector: its events to its listeners and its journal, its states to the diagnostics channel. */
 export class ElectorReporter {
+  leader: Leader | undefined;
+  state: ElectorState = "stopped";
   readonly #options: ElectorReporterOptions;
   readonly #listeners: Listeners<ElectorEvents>;
-  #leader: Leader | undefined;
   #seenAt: Instant | undefined;
-  #state: ElectorState = "stopped";
   #warned: string | undefined;
   #pause: string | undefined;
   /** Created once a diagnostics channel has a listener. */
@@ -49,16 +49,8 @@ export class ElectorReporter {
     });
   }
 
-  get leader(): Leader | undefined {
-    return this.#leader;
-  }
-
   get lastSeen(): LastSeen | undefined {
-    return this.#seenAt && { leader: this.#leader, ageMs: holderElapsedMs(this.#options.clock, this.#seenAt) };
-  }
-
-  get state(): ElectorState {
-    return this.#state;
+    return this.#seenAt && { leader: this.leader, ageMs: holderElapsedMs(this.#options.clock, this.#seenAt) };
   }
 
   on<Name extends keyof ElectorEvents>(name: Name, listener: (event: ElectorEvents[Name]) => unknown): () => void {
@@ -132,7 +124,7 @@ export class ElectorReporter {
   }
 
   finished(term: number, reason: Error | undefined, released: boolean): void {
-    if (this.#leader?.term === term) this.#setLeader(undefined);
+    if (this.leader?.term === term) this.#setLeader(undefined);
     this.emit("stoppedLeading", { term, reason, released });
   }
 
@@ -145,8 +137,8 @@ export class ElectorReporter {
   }
 
   #setLeader(leader: Leader | undefined): void {
-    const before = this.#leader;
-    this.#leader = leader;
+    const before = this.leader;
+    this.leader = leader;
     this.#seenAt = instantOf(this.#options.clock);
     if (before?.candidateId === leader?.candidateId && before?.term === leader?.term) return;
     this.emit("newLeader", { leader });
@@ -167,7 +159,7 @@ export class ElectorReporter {
   setState(state: ElectorState, term?: number, reason?: Error): void {
     const { elector, clock } = this.#options;
     const { election, candidateId } = elector;
-    this.#state = state;
+    this.state = state;
     publishState(() => ({
       election,
       candidateId,

@@ -40,6 +40,7 @@ export interface TaskResult<T> {
 export class LeaderTerm<Led extends Leadership> {
   /** The leadership that a task receives. It cannot be disposed of: a task ends its term by settling. */
   readonly leadership: Led;
+  readonly term: number;
   readonly #options: LeaderTermOptions;
   readonly #lease: Lease;
   readonly #requests: TermRequests;
@@ -59,6 +60,7 @@ export class LeaderTerm<Led extends Leadership> {
   constructor(lease: Lease, options: LeaderTermOptions) {
     const { clock, store, timing, wishes } = options;
     this.#options = options;
+    this.term = lease.term;
     this.#lease = lease;
     this.#requests = new TermRequests({ clock, store, lease });
     this.#leaseWatch = new LeaseWatch(clock, () => this.#on({ type: "woken" }));
@@ -71,10 +73,6 @@ export class LeaderTerm<Led extends Leadership> {
     };
     this.#state = beginTerm(plan, instantOf(clock));
     this.leadership = this.#makeLeadership();
-  }
-
-  get term(): number {
-    return this.#lease.term;
   }
 
   /** Read before the request that won the lease was sent. The grid of renewals begins at this instant. */
@@ -174,16 +172,11 @@ export class LeaderTerm<Led extends Leadership> {
     const { clock } = this.#options;
     const now = instantOf(clock);
     const atMs = nextTickMs(this.#state, now);
-    if (atMs === Infinity) this.#cancelTimer();
-    if (atMs >= this.#timerMs) return;
+    if (atMs >= this.#timerMs && atMs !== Infinity) return;
     this.#timer?.cancel();
     this.#timerMs = atMs;
+    if (atMs === Infinity) return;
     this.#timer = clock.setTimer(() => this.#tick(), atMs - now.monotonicMs);
-  }
-
-  #cancelTimer(): void {
-    this.#timer?.cancel();
-    this.#timerMs = Infinity;
   }
 
   /** A timer may run a little early. The tick then counts as being at the instant for which the timer was set. */

@@ -24,6 +24,8 @@ export interface PollTimerOptions {
 
 /** Waits for a time, or until the store's watch wakes it. A poll answers all wake-ups that came before it was sent. */
 export class PollTimer {
+  /** The instant of the first wake-up that no poll has answered yet, by the monotonic clock. */
+  wokenMs: number | undefined;
   readonly #options: PollTimerOptions;
   readonly #clock: Clock;
   readonly #stopped = new AbortController();
@@ -32,7 +34,6 @@ export class PollTimer {
   #watching: AbortController | undefined;
   /** True while the watch works: it wakes at each change from now on. */
   #stands = false;
-  #wokenMs: number | undefined;
   /** True if every wake-up was answered when the last poll was sent. */
   #isSilent = true;
   /** The instant of the first poll that showed a change which the watch has not announced, by the monotonic clock. */
@@ -47,7 +48,7 @@ export class PollTimer {
     this.#stopListening = onAbort(signal, (reason) => this.stop(reason));
     if (!store.watch) return;
     this.#health = StoreShare.of(store, options.clock).watches;
-    this.#health.add(this);
+    this.#health.watches.add(this);
     void this.#watch();
   }
 
@@ -61,15 +62,10 @@ export class PollTimer {
     return this.#stands && this.#health?.isDeaf === false;
   }
 
-  /** The instant of the first wake-up that no poll has answered yet, by the monotonic clock. */
-  get wokenMs(): number | undefined {
-    return this.#wokenMs;
-  }
-
   /** Waits for `delayMs`, or until a wake-up. @throws the signal's reason as soon as it aborts. */
   async wait(delayMs: number): Promise<void> {
     this.#stopped.signal.throwIfAborted();
-    if (this.#wokenMs === undefined) await this.#elapse(delayMs, (wake) => (this.#wake = wake));
+    if (this.wokenMs === undefined) await this.#elapse(delayMs, (wake) => (this.#wake = wake));
     this.#stopped.signal.throwIfAborted();
   }
 
@@ -79,8 +75,8 @@ export class PollTimer {
   }
 
   polling(): void {
-    this.#isSilent = this.#wokenMs === undefined;
-    this.#wokenMs = undefined;
+    this.#isSilent = this.wokenMs === undefined;
+    this.wokenMs = undefined;
   }
 
   polled(snapshot: LeaseSnapshot | undefined): void {
@@ -89,7 +85,7 @@ export class PollTimer {
     const isNews = before !== undefined && this.#shown !== undefined && this.#shown !== before;
     if (!this.#stands) return;
     const nowMs = this.#clock.monotonicMs();
-    if (isNews && this.#isSilent && this.#wokenMs === undefined) this.#silentSinceMs ??= nowMs;
+    if (isNews && this.#isSilent && this.wokenMs === undefined) this.#silentSinceMs ??= nowMs;
     const silentMs = nowMs - (this.#silentSinceMs ?? nowMs);
     if (silentMs >= DEAF_AFTER_RENEWALS * this.#options.renewIntervalMs) this.#health?.isFoundDeaf();
     if (this.#health?.isDeaf) this.#health.report(this.#options);
@@ -103,7 +99,7 @@ export class PollTimer {
   stop(reason: unknown = STOPPED): void {
     if (this.#stopped.signal.aborted) return;
     this.#stopListening();
-    this.#health?.remove(this);
+    this.#health?.watches.delete(this);
     if (this.#silentSinceMs !== undefined) {
       this.#health?.missed();
       if (this.#health?.isDeaf) this.#health.report(this.#options);
@@ -124,7 +120,7 @@ export class PollTimer {
   }
 
   #wakeUp(): void {
-    this.#wokenMs ??= this.#clock.monotonicMs();
+    this.wokenMs ??= this.#clock.monotonicMs();
     this.#wake?.();
   }
 
@@ -163,11 +159,6 @@ export class PollTimer {
 /** The number of requests that may be sent at once after a quiet time. To learn the phase of renewals takes eight polls. */
 const BURST = 10;
 
-export interface PaceOptions {
-  readonly retryPeriodMs: number;
-  readonly renewIntervalMs: number;
-}
-
 /** Limits a standby's polls in each `renewIntervalMs` to one more than its `retryPeriodMs` asks for. */
 export class PollRateLimit {
   readonly #clock: Clock;
@@ -175,7 +166,7 @@ export class PollRateLimit {
   /** The instant at which the next poll would be due if polls were spaced evenly. */
   #evenMs = -Infinity;
 
-  constructor(clock: Clock, { retryPeriodMs, renewIntervalMs }: PaceOptions) {
+  constructor(clock: Clock, { retryPeriodMs, renewIntervalMs }: Pick<PollTimerOptions, "retryPeriodMs" | "renewIntervalMs">) {
     this.#clock = clock;
     this.#spacingMs = renewIntervalMs / (Math.ceil(renewIntervalMs / retryPeriodMs) + 1);
   }

@@ -27,7 +27,9 @@ export function toLastTryMs(term: TermState, now: Instant): number {
   return toDeadlineMs(term, now) - term.plan.timing.attemptTimeoutMs;
 }
 
-/** Returns the next instant of the grid that no renewal covers yet, by the monotonic clock. This instant may have passed. */
+/**
+ * Returns the instant at which the next renewal is due, by the monotonic clock: a multiple of `renewIntervalMs` since the win.
+ */
 export function nextGridMs({ plan, grantedAt }: Pick<TermState, "plan" | "grantedAt">): number {
   const originMs = plan.lease.grantedAt.monotonicMs;
   const { renewIntervalMs } = plan.timing;

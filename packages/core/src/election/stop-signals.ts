@@ -20,25 +20,21 @@ export function checkStopOn(stopOn: unknown): asserts stopOn is readonly StopSig
 /** Calls `stop` at the first of these signals, and then stops listening. Returns a function that stops listening. */
 export function onStopSignal(names: readonly StopSignal[], stop: () => void): () => void {
   const off = (): void => {
-    for (const name of names) remove(name, onSignal);
+    for (const name of names) {
+      const callbacks = byName.get(name);
+      if (callbacks?.delete(onSignal) && callbacks.size === 0) process.off(name as NodeJS.Signals, hear);
+    }
   };
   const onSignal = (): void => {
     off();
     stop();
   };
-  for (const name of names) add(name, onSignal);
+  for (const name of names) {
+    const callbacks = byName.get(name) ?? new Set<() => void>();
+    if (callbacks.size === 0) process.on(name as NodeJS.Signals, hear);
+    byName.set(name, callbacks.add(onSignal));
+  }
   return off;
-}
-
-function add(name: StopSignal, callback: () => void): void {
-  const callbacks = byName.get(name) ?? new Set<() => void>();
-  if (callbacks.size === 0) process.on(name as NodeJS.Signals, hear);
-  byName.set(name, callbacks.add(callback));
-}
-
-function remove(name: StopSignal, callback: () => void): void {
-  const callbacks = byName.get(name);
-  if (callbacks?.delete(callback) && callbacks.size === 0) process.off(name as NodeJS.Signals, hear);
 }
 
 function hear(name: NodeJS.Signals): void {

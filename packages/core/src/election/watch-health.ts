@@ -4,10 +4,6 @@ import type { LeaseStore } from "../store/lease-store.ts";
 /** The watches count as deaf after this many in a row ended without announcing a change that polls showed. */
 const MISSED_IN_A_ROW = 2;
 
-interface Renewable {
-  renewWatch(): void;
-}
-
 interface Reporter {
   readonly store: LeaseStore;
   readonly election: string;
@@ -16,27 +12,15 @@ interface Reporter {
 
 /** Records whether the watches of one store announce changes. A gateway or a pooler may silently stop notifications. */
 export class WatchHealth {
-  readonly #watches = new Set<Renewable>();
+  readonly watches: Set<{ renewWatch(): void }> = new Set();
+  /** True if polls have shown changes that no watch announced, and no watch has announced a change since. */
+  isDeaf = false;
   readonly #reportedTo = new Set<Journal>();
   #missedInARow = 0;
-  #isDeaf = false;
-
-  /** True if polls have shown changes that no watch announced, and no watch has announced a change since. */
-  get isDeaf(): boolean {
-    return this.#isDeaf;
-  }
-
-  add(watch: Renewable): void {
-    this.#watches.add(watch);
-  }
-
-  remove(watch: Renewable): void {
-    this.#watches.delete(watch);
-  }
 
   heard(): void {
     this.#missedInARow = 0;
-    this.#isDeaf = false;
+    this.isDeaf = false;
     this.#reportedTo.clear();
   }
 
@@ -48,8 +32,8 @@ export class WatchHealth {
 
   /** Called when a watch has stayed silent. Restarts all watches of the store, because they may share one connection. */
   isFoundDeaf(): void {
-    this.#isDeaf = true;
-    for (const watch of this.#watches) watch.renewWatch();
+    this.isDeaf = true;
+    for (const watch of this.watches) watch.renewWatch();
   }
 
   report({ store, election, journal }: Reporter): void {

@@ -62,7 +62,7 @@ class MetricLines {
   readonly #stops: (() => void)[] = [];
   readonly #warnings = new StoreWarnings();
   #minute: Timer | undefined;
-  /** When the lease was last confirmed as this candidate's. */
+  /** The instant at which the lease was last confirmed as this candidate's. */
   #confirmedAt: Instant | undefined;
   /** The longest gap between two renewals since the last line. */
   #longestGapMs: number | undefined;

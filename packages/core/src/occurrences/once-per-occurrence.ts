@@ -24,6 +24,7 @@ import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
 /** The first wait for an occurrence that another host has claimed. It doubles, up to the renew interval. */
 const FIRST_WAIT_MS = 250;
+const WHOSE = "oncePerOccurrence";
 
 /** The claim of an occurrence, as its task receives it. Its term is the number of the attempt. */
 export interface ClaimedLeadership<Store = LeaseStore, Claimed = ClaimedOccurrence> extends Leadership {
@@ -105,7 +106,11 @@ export async function oncePerOccurrence<T, Store extends LeaseStore>(
   const { store, name, retentionMs, logger } = schedule;
   checkCallOptions(WHOSE, waitOptions, WAIT_OPTIONS);
   const { signal } = waitOptions;
-  checkCall(task, signal, name);
+  if (typeof task !== "function") {
+    throw new ConfigurationError(`${WHOSE} needs a task: a function that takes the leadership.`, { election: name });
+  }
+  checkSignal(WHOSE, signal, name);
+  if (signal?.aborted) throw new AlreadyAbortedError(WHOSE, signal, name);
   if (key !== undefined) {
     const waiting = { ...schedule, whenInProgress: schedule.whenInProgress ?? "wait" };
     return await doOccurrence({ schedule: waiting, key }, task, { signal });
@@ -117,10 +122,7 @@ export async function oncePerOccurrence<T, Store extends LeaseStore>(
 }
 
 export type DueOccurrence<Store extends LeaseStore> = { readonly schedule: ScheduleOptions<Store> } & (
-  | {
-      readonly scheduledMs: number;
-      readonly key?: undefined;
-    }
+  | { readonly scheduledMs: number; readonly key?: undefined }
   | { readonly key: string; readonly scheduledMs?: undefined }
 );
 
@@ -137,16 +139,10 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   const elector = electorOf(schedule, id, occurrences);
   let wait: Wait | undefined;
   const latest = scheduledMs === undefined ? undefined : latestBegin(scheduledMs, schedule, occurrences);
+  const due = { store, election: name, occurrences, name, scheduledMs };
   const claimed = {
-    store,
-    election: name,
-    occurrences,
-    name,
-    scheduledMs,
-    policies: schedule,
-    clock,
-    latest,
-    endMs: Infinity,
+    ...due,
+    ...{ policies: schedule, clock, latest, endMs: Infinity },
     timing: () => ({ leaseDurationMs: schedule.leaseDurationMs, drainTimeoutMs: schedule.drainTimeoutMs }),
   };
   const run = async (leadership: OccurrenceLeadership): Promise<Settled<T>> => {
@@ -161,7 +157,9 @@ export async function doOccurrence<T, Store extends LeaseStore>(
     return settled;
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
-  /** When the first failure since the last answer came. -Infinity before the first answer: then an outage ends the call. */
+  /**
+   * The instant of the first failure since the last answer. -Infinity before the first answer: then an outage ends the call.
+   */
   let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {
@@ -214,14 +212,4 @@ function missed(id: string, { name, startWithinMs, logger }: ScheduleOptions): O
   const text = `'${id}' is missed: no host had begun it within ${startWithinMs} ms (startWithinMs).`;
   Journal.to(logger).warn("LEASEHOLD_MISSED", "warn", text, { name, occurrence: id });
   return { ran: false, reason: "missed" };
-}
-
-const WHOSE = "oncePerOccurrence";
-
-function checkCall(task: unknown, signal: AbortSignal | undefined, name: string): void {
-  if (typeof task !== "function") {
-    throw new ConfigurationError(`${WHOSE} needs a task: a function that takes the leadership.`, { election: name });
-  }
-  checkSignal(WHOSE, signal, name);
-  if (signal?.aborted) throw new AlreadyAbortedError(WHOSE, signal, name);
 }

@@ -91,13 +91,7 @@ export async function pauseAlive(
   leadership.checkpoint();
 }
 
-export interface Failure {
-  readonly store: LeaseStore;
-  readonly election: string;
-  readonly id: string;
-  readonly error: unknown;
-  readonly logger: LoggerOption;
-}
+type Failure = Readonly<{ store: LeaseStore; election: string; id: string; error: unknown; logger: LoggerOption }>;
 
 /** Pauses the election of a schedule after a failure. An error of the store is reported, and does not replace the task's error. */
 export async function pauseAfterFailure({ store, election, id, error, logger }: Failure): Promise<void> {

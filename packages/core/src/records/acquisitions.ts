@@ -3,7 +3,6 @@ import { mayAcquire } from "../store/lease-snapshot.ts";
 import type { AcquireOutcome, AcquireRequest } from "../store/lease-store.ts";
 import { checkTerm } from "../store/names.ts";
 import { instantOf, type Instant } from "../time/clock.ts";
-import { reservationFor } from "./bars.ts";
 import type { HeldLeases } from "./held-leases.ts";
 import type { Found } from "./holding.ts";
 import { heldLostRecord } from "./lost-record.ts";
@@ -86,7 +85,7 @@ export class Acquisitions {
       nonce: clock.randomUuid(),
       leaseDurationMs,
       renewIntervalMs,
-      ...(reservation ? { bars: [reservationFor(reservation)] } : {}),
+      ...(reservation ? { bars: [{ untilMs: reservation.durationMs, except: { group: reservation.group } }] } : {}),
       history: beginTerm(observed?.record, term, candidateId, clock.wallMs()),
     };
   }

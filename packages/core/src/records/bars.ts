@@ -1,5 +1,4 @@
 import type { Blocker } from "../store/lease-snapshot.ts";
-import type { Reservation } from "../store/lease-store.ts";
 import type { LeaseRecord } from "./record-store.ts";
 
 /** A hold, a reservation, a transfer or a pause. A candidate may acquire if every block in force makes an exception for it. */
@@ -16,7 +15,7 @@ export interface Bar {
 }
 
 /** A record has at most one block of each kind, and never a transfer beside a reservation. */
-export const MAX_BARS = 3;
+const MAX_BARS = 3;
 
 type BarKind = Exclude<Blocker["kind"], "done" | "lease">;
 
@@ -38,10 +37,6 @@ export function transferTarget(record: Pick<LeaseRecord, "bars">): string | unde
 /** Returns the hold of a release that comes before the minimum hold is over; empty if no time is left. */
 export function holdFor(ms: number): readonly Bar[] {
   return ms > 0 ? [{ untilMs: ms, except: null }] : [];
-}
-
-export function reservationFor({ group, durationMs }: Reservation): Bar {
-  return { untilMs: durationMs, except: { group } };
 }
 
 export function withBars({ bars: _, ...record }: LeaseRecord, bars: readonly (Bar | undefined)[]): LeaseRecord {

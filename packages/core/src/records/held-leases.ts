@@ -55,13 +55,13 @@ export class HeldLeases {
       if (arrivedAt && changed === holding.record) return extended(holding, arrivedAt);
       const extendedAt = instantOf(clock);
       const record = { ...changed, nonce: clock.randomUuid() };
-      holding.sending(record.nonce, extendedAt);
+      holding.sent.set(record.nonce, extendedAt);
       const version = await this.#write(lease.election, record, holding, limits);
       if (version !== undefined) {
         holding.take({ record, version });
         return extended(holding, extendedAt);
       }
-      holding.overtake();
+      holding.overtaken = true;
     }
     throw conflict(this.#seen.name, lease.election, "renew");
   }
@@ -76,12 +76,12 @@ export class HeldLeases {
       // The holder may still release a broken term. Its release only shortens the rivals' wait.
       if (await this.#catchUp(lease, holding, limits)) {
         const found = this.#seen.last(election);
-        const arrived = found && holding.isRelease(found.record) && found.record.done === done;
+        const arrived = found && holding.releases.includes(found.record.nonce) && found.record.done === done;
         if (arrived && done && this.#seen.showsUndurable) {
           if (await this.#repeat(election, holding, found, limits)) return "released";
           continue;
         }
-        holding.resolveReleases();
+        holding.releases = [];
         if (!arrived) return "not-held";
         return this.#seen.showsUndurable ? "unconfirmed" : "released";
       }
@@ -92,12 +92,12 @@ export class HeldLeases {
         ...(done ? { done } : {}),
         ...(value === undefined ? {} : { value }),
       };
-      holding.releasing(vacated.nonce);
+      holding.releases = [...holding.releases, vacated.nonce];
       if ((await this.#write(election, vacated, holding, limits)) === undefined) {
-        holding.overtake();
+        holding.overtaken = true;
         continue;
       }
-      holding.resolveReleases();
+      holding.releases = [];
       return "released";
     }
     throw conflict(this.#seen.name, election, "release");
@@ -108,7 +108,7 @@ export class HeldLeases {
     try {
       return await this.#seen.write(election, record, holding, limits);
     } catch (error) {
-      if (this.#seen.showsUndurable && isUnknown(error)) holding.overtake();
+      if (this.#seen.showsUndurable && isUnknown(error)) holding.overtaken = true;
       throw error;
     }
   }
@@ -116,7 +116,7 @@ export class HeldLeases {
   /** Writes the found record once more: an occurrence that a read shows as done is then done for good. */
   async #repeat(election: string, holding: Holding, { record, version }: Found, limits: RequestLimits): Promise<boolean> {
     const again = { ...record, nonce: this.#seen.clock.randomUuid() };
-    holding.releasing(again.nonce);
+    holding.releases = [...holding.releases, again.nonce];
     return (await this.#seen.write(election, again, { record, version }, limits)) !== undefined;
   }
 

@@ -20,12 +20,14 @@ export function isLost({ nonce, termId }: LeaseRecord): boolean {
   return nonce.startsWith(NONCE) && termId === null;
 }
 
-/** Returns the record to write in place of one that is gone, so that the store counts its hold. The hold covers both leases. */
+/** Returns the record to write in place of a lost one. Its hold lasts for the longer one of the former and the new lease. */
 export function heldLostRecord(lost: LeaseRecord, leaseDurationMs: number): LeaseRecord {
   return withBars(lost, [...holdFor(Math.max(lost.leaseDurationMs, leaseDurationMs)), barOf(lost, "pause")]);
 }
 
-/** Returns the time for which a repair holds the election. */
+/**
+ * Returns the longest lease that a former holder may have, as far as this process knows. A repair holds the election for it.
+ */
 export function leaseToWaitMs(known: LeaseRecord | undefined): number {
   return known?.leaseDurationMs ?? UNKNOWN_LEASE_MS;
 }

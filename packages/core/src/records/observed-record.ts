@@ -12,16 +12,18 @@ const PAST_VERSIONS = 16;
 export class ObservedRecord {
   readonly #clock: Clock;
   readonly #storeClock: StoreClock | undefined;
-  #record: LeaseRecord;
-  #version: string;
+  record: LeaseRecord;
+  version: string;
+  /** True where the store has no record: `record` stands for one that is gone. */
+  isMissing = false;
+  /** True where a conditional write on `version` was refused, and the answer did not show the present record. */
+  outdated = false;
   #firstSeenMs: number;
   /** The send of the last read that showed another nonce. The present nonce was written after it. */
   #writtenAfter: Instant | undefined;
   #lastReadAt: Instant | undefined;
   #storeAge: StoreAge;
   #phase: RenewalPhase;
-  #outdated = false;
-  #isMissing = false;
   /** The versions before the present one, the latest last. */
   #pastVersions: readonly string[] = [];
 
@@ -29,40 +31,18 @@ export class ObservedRecord {
     this.#clock = clock;
     this.#storeClock = storeClock;
     this.#storeAge = new StoreAge(clock, storeClock);
-    this.#record = reading.record;
-    this.#version = reading.version;
+    this.record = reading.record;
+    this.version = reading.version;
     this.#firstSeenMs = firstSeenMs(clock, reading);
     this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
     this.update(reading);
-  }
-
-  get record(): LeaseRecord {
-    return this.#record;
-  }
-
-  get version(): string {
-    return this.#version;
-  }
-
-  /** True where the store has no record: {@link record} stands for one that is gone. */
-  get isMissing(): boolean {
-    return this.#isMissing;
-  }
-
-  /** True where a conditional write on `version` was refused, and the answer did not show the present record. */
-  get outdated(): boolean {
-    return this.#outdated;
-  }
-
-  outdate(): void {
-    this.#outdated = true;
   }
 
   /** Reports whether a reply, of any replica, shows less than this process has observed already. */
   isPast(stored: StoredRecord | undefined): boolean {
     if (!stored) return true;
     const { term } = (stored.data ?? {}) as Partial<LeaseRecord>;
-    return this.#pastVersions.includes(stored.version) || (typeof term === "number" && term < this.#record.term);
+    return this.#pastVersions.includes(stored.version) || (typeof term === "number" && term < this.record.term);
   }
 
   /** Reports whether the store's clock counts: if `expiry` asks for it, and always if it is exact. */
@@ -74,13 +54,13 @@ export class ObservedRecord {
   get wantsConfirmation(): boolean {
     const unconfirmedMs = this.#storeAge.unconfirmedMs;
     if (unconfirmedMs === undefined) return false;
-    const waitsMs = waitsOf(this.#record);
+    const waitsMs = waitsOf(this.record);
     return waitsMs.length > 0 && (!this.#writtenAfter || unconfirmedMs >= Math.min(...waitsMs));
   }
 
   /** Reports whether a candidate needs the age, and no trusted clock shows it (after a failover). The age is then restarted. */
   get isAgeUnknown(): boolean {
-    const waitsMs = waitsOf(this.#record);
+    const waitsMs = waitsOf(this.record);
     return waitsMs.length > 0 && this.#storeAge.isAgeUnknown(Math.min(...waitsMs));
   }
 
@@ -91,23 +71,23 @@ export class ObservedRecord {
 
   update(reading: RecordReading): void {
     const nowMs = this.#clock.monotonicMs();
-    const changed = reading.record.nonce !== this.#record.nonce;
-    const sameTerm = reading.record.termId === this.#record.termId;
+    const changed = reading.record.nonce !== this.record.nonce;
+    const sameTerm = reading.record.termId === this.record.termId;
     if (changed) {
       this.#firstSeenMs = firstSeenMs(this.#clock, reading);
       this.#writtenAfter = this.#lastReadAt;
     }
     if (changed || this.#storeAge.isBefore(reading)) this.#storeAge = new StoreAge(this.#clock, this.#storeClock);
-    if (!sameTerm || reading.record.renewIntervalMs !== this.#record.renewIntervalMs) {
+    if (!sameTerm || reading.record.renewIntervalMs !== this.record.renewIntervalMs) {
       this.#phase = new RenewalPhase(reading.record.renewIntervalMs);
     }
     this.#phase.polled(reading.sentAt.monotonicMs, nowMs, changed && sameTerm);
     this.#lastReadAt = reading.sentAt;
-    this.#outdated = false;
-    this.#isMissing = reading.lostTerm !== undefined;
+    this.outdated = false;
+    this.isMissing = reading.lostTerm !== undefined;
     this.#notePast(reading.version);
-    this.#record = reading.record;
-    this.#version = reading.version;
+    this.record = reading.record;
+    this.version = reading.version;
     this.#storeAge.note(reading);
   }
 
@@ -130,9 +110,9 @@ export class ObservedRecord {
 
   /** Readings come in order. */
   #notePast(version: string): void {
-    if (version === this.#version) return;
+    if (version === this.version) return;
     const past = this.#pastVersions.filter((one) => one !== version);
-    this.#pastVersions = [...past, this.#version].slice(-PAST_VERSIONS);
+    this.#pastVersions = [...past, this.version].slice(-PAST_VERSIONS);
   }
 }
 

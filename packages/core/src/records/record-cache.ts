@@ -25,14 +25,14 @@ import { ObservedRecord } from "./observed-record.ts";
 /** A record without a holder, for `probe`. It is never stored. */
 const PROBE: LeaseRecord = vacantRecord({ term: 0, nonce: "probe" });
 
-interface Write extends RequestLimits {
-  readonly found: Found | undefined;
-  readonly keepsNonce: boolean;
-}
+type Write = RequestLimits & { readonly found: Found | undefined; readonly keepsNonce: boolean };
 
 /** The records of a service, as this process has observed them. Every request goes through here. */
 export class RecordCache {
+  readonly name: string;
   readonly clock: Clock;
+  /** True where a failover may undo what a read shows; see {@link LeaseStoreCapabilities.showsUndurable}. */
+  readonly showsUndurable: boolean;
   readonly abandoned: AbandonedTerms;
   readonly #records: RecordStore;
   readonly #requests: RecordRequests;
@@ -40,21 +40,14 @@ export class RecordCache {
   readonly #absent: ExpiringMap<true>;
 
   constructor(records: RecordStore, clock: Clock) {
+    this.name = records.name;
     this.clock = clock;
-    this.abandoned = new AbandonedTerms(clock, records.capabilities.showsUndurable);
+    this.showsUndurable = records.capabilities.showsUndurable === true;
+    this.abandoned = new AbandonedTerms(clock, this.showsUndurable);
     this.#records = records;
     this.#requests = new RecordRequests(records, clock);
     this.#observed = new ExpiringMap(clock);
     this.#absent = new ExpiringMap(clock);
-  }
-
-  get name(): string {
-    return this.#records.name;
-  }
-
-  /** Reports whether a failover may undo what a read shows; see {@link LeaseStoreCapabilities.showsUndurable}. */
-  get showsUndurable(): boolean {
-    return this.#records.capabilities.showsUndurable === true;
   }
 
   last(election: string): ObservedRecord | undefined {
@@ -185,12 +178,8 @@ export class RecordCache {
     const fence = fenceOfRecord(record);
     const passed = found && fenceOfRecord(found.record);
     const fenceChanges = fence.term !== passed?.term || fence.termId !== passed.termId;
-    const outcome = await this.#requests.put(election, record, {
-      ifVersion,
-      keepsNonce,
-      timeoutMs,
-      fence: fenceChanges ? fence : undefined,
-    });
+    const change = { ifVersion, keepsNonce, fence: fenceChanges ? fence : undefined };
+    const outcome = await this.#requests.put(election, record, { ...change, timeoutMs });
     if (outcome.stored) {
       this.#saw(election, { data: record, version: outcome.version }, sentAt, ifVersion);
       return outcome.version;
@@ -199,7 +188,7 @@ export class RecordCache {
     const observed = this.last(election);
     if (outcome.current) this.#saw(election, outcome.current, sentAt);
     // The service did not say which record has replaced the observed one.
-    else if (observed?.version === ifVersion) observed?.outdate();
+    else if (observed && observed.version === ifVersion) observed.outdated = true;
     return undefined;
   }
 

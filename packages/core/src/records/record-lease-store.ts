@@ -38,11 +38,10 @@ import { systemClock, type Clock } from "../time/clock.ts";
 import { barOf } from "./bars.ts";
 import { Acquisitions } from "./acquisitions.ts";
 import { HeldLeases, type Vacating } from "./held-leases.ts";
-import type { Found } from "./holding.ts";
 import { ordered } from "./record-orders.ts";
 import { pauseRecord, resumeRecord, repairRecord } from "./record-change.ts";
 import { snapshotOf } from "./record-snapshot.ts";
-import type { RecordStore } from "./record-store.ts";
+import type { LeaseRecord, RecordStore } from "./record-store.ts";
 import { RecordCache } from "./record-cache.ts";
 
 export interface RecordLeaseStoreOptions {
@@ -190,23 +189,17 @@ export class RecordLeaseStore implements LeaseStore {
     if (!observed) return undefined;
     const { record, version } = observed;
     const view = { expiry: "observed" } as const;
+    const write = async (changed: LeaseRecord): Promise<boolean> =>
+      (await this.#seen.write(election, changed, { record, version }, limits)) !== undefined;
     const snapshot = snapshotOf(election, observed, view);
     return {
       snapshot,
       ...(barOf(record, "pause") ? { beneathPause: snapshotOf(election, observed, { ...view, ignoresPause: true }) } : {}),
       lastHolder: record.candidateId ?? undefined,
       isCarriedOut: ({ id }) => record.broken?.id === id || barOf(record, "transfer")?.id === id,
-      carryOut: async (order) => {
-        const changed = ordered(record, snapshot, order, this.clock.randomUuid());
-        return (await this.#seen.write(election, changed, { record, version }, limits)) !== undefined;
-      },
-      ...(this.#seen.showsUndurable ? { confirm: () => this.#rewrite(election, { record, version }, limits) } : {}),
+      carryOut: (order) => write(ordered(record, snapshot, order, this.clock.randomUuid())),
+      ...(this.#seen.showsUndurable ? { confirm: () => write(record) } : {}),
     };
-  }
-
-  /** Writes a record once more as it was found. Once this write is acknowledged, the record's content is durable. */
-  async #rewrite(election: string, found: Found, limits: OrderLimits): Promise<boolean> {
-    return (await this.#seen.write(election, found.record, found, limits)) !== undefined;
   }
 }
 

@@ -31,7 +31,7 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
     state,
     done: record.done,
     completion: completionOf(record),
-    ...claimsOf(record.bars ?? [], ageMs[0]),
+    ...(Object.assign({}, ...(record.bars ?? []).map((one) => claimOf(one, ageMs[0]))) as BarClaims),
     ...(isAbandoned && !record.broken ? { holdMs: abandonedHoldMs } : {}),
     ...(view.ignoresPause ? { pause: undefined } : {}),
   });
@@ -68,11 +68,7 @@ function completionOf({ done, value }: LeaseRecord): Completion | undefined {
 
 type BarClaims = Omit<Claims, "state" | "done" | "completion">;
 
-/** Returns the blocks that are in force at this age of the nonce. */
-function claimsOf(bars: readonly Bar[], ageMs: number): BarClaims {
-  return Object.assign({}, ...bars.map((bar) => claimOf(bar, ageMs))) as BarClaims;
-}
-
+/** Returns a block if it is in force at this age of the nonce. */
 function claimOf({ untilMs, except, reason = "", sinceMs }: Bar, ageMs: number): BarClaims {
   if (untilMs === null) return { pause: { kind: "pause", reason, ...(sinceMs === undefined ? {} : { sinceMs }) } };
   const leftMs = untilMs - ageMs;

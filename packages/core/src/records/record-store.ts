@@ -97,7 +97,7 @@ export interface StoredRecord {
   readonly nonceAgeMs?: readonly [min: number, max: number] | undefined;
   /** The writer's wall clock when it sent the nonce. No greater age is believed; see {@link StoreClock.mayStep}. */
   readonly nonceWallMs?: number | undefined;
-  /** How long this process has known the nonce, if an earlier answer could not show it. Observed expiry counts from then. */
+  /** The time for which this process has known the nonce, if an earlier answer could not show it. Observed expiry counts it. */
   readonly nonceKnownForMs?: number | undefined;
   /** The service has a clock, but the writer of the nonce did not know the service's time. A candidate has to restart the age. */
   readonly ageUnknown?: true | undefined;

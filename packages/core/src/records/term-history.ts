@@ -7,13 +7,13 @@ const MOST_TERMS = 5;
 /** The longest text, in bytes. A DynamoDB item of usual size then stays below 1 KB, for which a write costs one unit. */
 const MOST_BYTES = 400;
 
-/** A term in the text. Times are in milliseconds since the Unix epoch. An entry without an end is the present term. */
+/** A term in the text of `history`. Times are in milliseconds since the Unix epoch. The present term has no end. */
 type Entry = readonly [term: number, candidateId: string, sinceMs: number, end?: PastTerm["end"], untilMs?: number | undefined];
 
 /** The last term of an election, as its record shows it. */
 export interface TermRecord
   extends Pick<LeaseRecord, "term" | "termId" | "history">, Partial<Pick<LeaseRecord, "bars" | "broken">> {
-  /** How the term ended, if the store's record does not show it. */
+  /** The end of the term, if the store's record does not show it. */
   readonly end?: PastTerm["end"];
 }
 
@@ -83,14 +83,7 @@ function entriesOf({ history }: TermRecord): readonly Entry[] {
   }
 }
 
-const ENDS: ReadonlySet<unknown> = new Set<PastTerm["end"]>([
-  undefined,
-  "released",
-  "transferred",
-  "broken",
-  "expired",
-  "unknown",
-]);
+const ENDS: ReadonlyArray<PastTerm["end"]> = [undefined, "released", "transferred", "broken", "expired", "unknown"];
 
 function isEntry(data: unknown): data is Entry {
   if (!Array.isArray(data)) return false;
@@ -99,7 +92,7 @@ function isEntry(data: unknown): data is Entry {
     Number.isSafeInteger(term) &&
     typeof candidateId === "string" &&
     isTime(sinceMs) &&
-    ENDS.has(end) &&
+    ENDS.includes(end as PastTerm["end"]) &&
     (untilMs === undefined || isTime(untilMs))
   );
 }

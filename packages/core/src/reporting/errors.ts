@@ -92,12 +92,7 @@ export function isMisuse(error: unknown): boolean {
 }
 
 /** The failures that a retry does not fix. Somebody has to grant a right, create a table, or correct a name. */
-const REFUSALS: ReadonlySet<string> = new Set<StoreErrorCode>([
-  "STORE_UNAUTHENTICATED",
-  "STORE_DENIED",
-  "STORE_MISSING",
-  "STORE_REJECTED",
-]);
+const REFUSALS: readonly LeaseholdErrorCode[] = ["STORE_UNAUTHENTICATED", "STORE_DENIED", "STORE_MISSING", "STORE_REJECTED"];
 
 /** Reports whether the store failed. False if it was used wrongly, or if its record is not a lease of Leasehold's. */
 export function isStoreFailure(error: unknown): boolean {
@@ -110,7 +105,7 @@ export function isStoreError(error: unknown): error is StoreError {
 
 /** Reports whether the service refuses in a way that only people can fix. */
 export function isRefusal(error: unknown): boolean {
-  return isLeaseholdError(error) && REFUSALS.has(error.code);
+  return isLeaseholdError(error) && REFUSALS.includes(error.code);
 }
 
 /** Reports whether the store may recover: its failure may pass, and is no mistake in the configuration. */

@@ -31,7 +31,7 @@ export interface StoreUrlContext {
   openStore(url: string): Promise<OpenedStore>;
 }
 
-/** How a store is opened by URLs of one scheme. */
+/** The functions that open a store by URLs of one scheme. */
 export interface StoreScheme {
   /** The parameters of the URLs. Undefined if a driver defines them. */
   readonly parameters: readonly string[] | undefined;

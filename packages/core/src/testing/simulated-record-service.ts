@@ -34,11 +34,8 @@ export interface AcceptedWrite {
   readonly sentMs: number;
 }
 
-interface Sent {
-  readonly atMs: number;
-  /** By the process's own wall clock. */
-  readonly wallMs: number;
-}
+/** The instant at which a process sent a write, in true time and by its own wall clock. */
+type Sent = { readonly atMs: number; readonly wallMs: number };
 
 /** A stored record with its version, to be restored later; `undefined` if there was none. */
 export type RecordBackup = Entry | undefined;
@@ -50,21 +47,12 @@ interface Entry {
   readonly nonceWritten: NonceWritten;
 }
 
-interface Durable {
-  readonly entries: ReadonlyMap<string, Entry>;
-  readonly fences: ReadonlyMap<string, Fence>;
-}
-
 interface NonceWritten {
   /** By the clock of the server that wrote it. */
   readonly atMs: number;
   readonly server: number;
   /** By the wall clock of the process that sent the write. */
   readonly wallMs: number | undefined;
-}
-
-interface Watcher {
-  readonly push: () => void;
 }
 
 /**
@@ -78,12 +66,12 @@ export class SimulatedRecordService {
   /** The records before the last write. A lagging replica still shows them. */
   readonly #past = new Map<string, Entry>();
   readonly #fences = new Map<string, Fence>();
-  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #watchers = new Map<string, Set<() => void>>();
   #writes = 0;
   #clockOffsetMs = 0;
   #server = 1;
   /** The state of the replica while it is cut off. */
-  #durable: Durable | undefined;
+  #durable: { readonly entries: ReadonlyMap<string, Entry>; readonly fences: ReadonlyMap<string, Fence> } | undefined;
   /** Called after each accepted write of a candidate or an administrator. */
   onAccepted: ((write: AcceptedWrite) => void) | undefined;
 
@@ -153,7 +141,6 @@ export class SimulatedRecordService {
     };
   }
 
-  /** @param sent the instant at which a process sent it, if one did. */
   put(election: string, record: LeaseRecord, options: Omit<PutOptions, "signal">, sent?: Sent): PutOutcome {
     const { ifVersion, keepsNonce, fence } = options;
     const present = this.#entries.get(election);
@@ -163,7 +150,7 @@ export class SimulatedRecordService {
     if (fence) this.#fences.set(election, fence);
     const atMs = this.#world.monotonicMs();
     this.onAccepted?.({ election, before, record, atMs, sentMs: sent?.atMs ?? atMs });
-    if (fence) for (const { push } of this.#watchers.get(election) ?? []) push();
+    if (fence) for (const push of this.#watchers.get(election) ?? []) push();
     return { stored: true, version };
   }
 
@@ -210,9 +197,8 @@ export class SimulatedRecordService {
         if (replyAfterMs !== undefined) this.#world.setTimer(() => process.deliver(arrive), replyAfterMs);
       }
     };
-    const watcher: Watcher = { push };
-    const watchers = this.#watchers.get(election) ?? new Set<Watcher>();
-    this.#watchers.set(election, watchers.add(watcher));
+    const watchers = this.#watchers.get(election) ?? new Set<() => void>();
+    this.#watchers.set(election, watchers.add(push));
     const stopListening = onAbort(signal, () => wake.resolve());
     try {
       push(true);
@@ -225,7 +211,7 @@ export class SimulatedRecordService {
       }
     } finally {
       stopListening();
-      watchers.delete(watcher);
+      watchers.delete(push);
     }
   }
 
