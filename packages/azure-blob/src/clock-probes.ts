@@ -6,8 +6,8 @@ import type { BlobReader } from "./reader.ts";
 const MAX_PROBES = 8;
 
 /**
- * Reads by which the holders of one store learn the service's clock. Each is sent when the `Date` of its reply gives the most
- * information. One holder reads for all. Otherwise each of a thousand terms that begin together would send these reads.
+ * Sends the reads from which the holders of one store learn the service's clock. Each read is sent when the `Date` of its reply
+ * gives the most information. One holder reads for all, because a thousand terms may begin together.
  */
 export class ClockProbes {
   readonly #clock: Clock;

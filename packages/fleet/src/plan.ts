@@ -78,7 +78,7 @@ export function fateOf(id: string, record: Pick<LeaseRecord, "candidateId" | "te
   if (name.endsWith(`#${id}${ENDED}`)) return "over";
   if (!name.endsWith(`#${id}`)) return "gone";
   if (record?.termId !== null) return "held";
-  // A record with a block may stand for one that was repaired while its session goes on.
+  // A repair leaves a hold in the record, and the session may still go on. So a record with a block proves no end.
   return record.bars ? "gone" : "over";
 }
 

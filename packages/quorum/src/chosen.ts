@@ -6,8 +6,8 @@ export interface Chosen {
   readonly proposal: Proposal;
   readonly ageMs?: readonly [min: number, max: number] | undefined;
   /**
-   * How long ago a member first showed the nonce to this process, even before it was chosen. The nonce's writer counts from an
-   * earlier time.
+   * The time since a member first showed the nonce to this process, even before it was chosen. The nonce's writer counts from
+   * an earlier time.
    */
   readonly knownForMs?: number | undefined;
 }

@@ -6,7 +6,10 @@ const MOST_ELECTIONS = 100;
 
 interface State {
   readonly member: Member;
-  /** Why the member does not answer, as a sentence; `undefined` once it answers. The reason applies to every election. */
+  /**
+   * The reason why the member does not answer, as a sentence; `undefined` once it answers. The reason applies to every
+   * election.
+   */
   silence: string | undefined;
   /** Why the member does not count although it answers: one sentence for each such election. */
   readonly missing: Map<string, string>;

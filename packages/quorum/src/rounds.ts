@@ -38,7 +38,7 @@ interface CatchUp {
   readonly confirmed: Promise<boolean>;
 }
 
-/** An accept is sent again to one member at most this many times. */
+/** The most times that an accept is sent again to one member. */
 const MOST_REPEATS = 2;
 
 /** Runs the rounds of one process on one election's record: sends requests to the members, and judges their answers. */

@@ -21,9 +21,9 @@ export function checkFence(leadership: Fenced, found: Row | undefined): void {
 }
 
 /**
- * Returns a bound: the new fence may replace each present fence whose term is below it. For most records that is the new fence's
- * own term. A record of a quorum replaces every fence, because the choice of the other members decides which record is later. A
- * fence with a later term may belong to a candidate that lost.
+ * Returns the term below which a present fence may be replaced by the new fence. Usually it is the new fence's own term. A
+ * record of a quorum replaces every fence, because the members together decide which record is later. A fence with a later term
+ * may belong to a candidate that lost.
  */
 export function outranks({ schema }: LeaseRecord, { term }: Fence): number {
   return schema === QUORUM_SCHEMA ? ABOVE_ALL_TERMS : term;

@@ -34,8 +34,7 @@ export interface VotingObserverOptions {
   readonly secret: Secret;
   /**
    * The authority that has issued the servers' certificates, as PEM. A function is called before the first request, which waits
-   * for its result no longer than for an answer. From a minute later on it is called again beside a request, which does not wait.
-   * The connections that are made after it has answered use its result.
+   * for it. Later it is called again at most once a minute, and no request waits for that. New connections use its last result.
    * @defaultValue those that Node trusts
    */
   readonly ca?: Authority | (() => Authority | Promise<Authority>);

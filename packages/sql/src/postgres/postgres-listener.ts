@@ -27,7 +27,7 @@ interface Listening {
   readonly stop: () => void;
 }
 
-/** A use of a connection, or of the driver's own means, that ends once. */
+/** The listener's use of one connection, or of the driver's own function to listen. It ends only once. */
 interface Use {
   /** Aborts once the use is over. */
   readonly over: AbortController;
