@@ -10,7 +10,6 @@ export class ActiveCall {
   readonly #linked = new AbortController();
   readonly #over = new LazyDeferred<void>();
 
-  /** @throws {AlreadyAbortedError} {ConfigurationError} */
   constructor(name: string, election: string, options: WaitOptions, known: Readonly<Record<string, true>>) {
     checkCallOptions(name, options, known);
     const { signal: given } = options;

@@ -1,18 +1,9 @@
 import { isMisuse, isStoreFailure, type StoreError } from "../reporting/errors.ts";
-import type { Journal } from "../reporting/journal.ts";
-import type { LeaseStore } from "../store/lease-store.ts";
-import type { Clock } from "../time/clock.ts";
-import type { StoreHealth } from "./store-health.ts";
-import type { Timing } from "./timing.ts";
+import type { ElectorParts } from "./elector-options.ts";
 
-export interface CampaignBackoffOptions {
-  readonly contact: StoreHealth;
-  readonly store: LeaseStore;
-  readonly clock: Clock;
-  readonly timing: Timing;
+export interface CampaignBackoffOptions extends ElectorParts {
   /** True if a whole lease of refusals ends the campaign. This applies until the store has accepted a write of this process. */
   readonly failsFast: boolean;
-  readonly journal: Journal;
   readonly onStoreFailed: (error: unknown) => void;
 }
 

@@ -5,13 +5,10 @@ import { AcquireOrder, type PlaceInOrder } from "./acquire-order.ts";
 import { nextMove, type Polled, type Situation } from "./next-move.ts";
 import { PollRateLimit, PollTimer } from "./poll-timer.ts";
 import { CampaignBackoff, type CampaignBackoffOptions } from "./campaign-backoff.ts";
-import type { Cooldown } from "./cooldown.ts";
 import { StoreShare } from "./store-share.ts";
 
 export interface CampaignOptions extends CampaignBackoffOptions {
   readonly candidacy: CandidateRequests;
-  readonly cooldown: Cooldown;
-  readonly election: string;
   readonly expiry: Expiry | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { mayAcquire, type LeaseSnapshot } from "../store/lease-snapshot.ts";
-import { holderElapsedMs, type Clock } from "../time/clock.ts";
-import type { ElectorOptions } from "./elector-options.ts";
+import { holderElapsedMs } from "../time/clock.ts";
+import type { ElectorParts } from "./elector-options.ts";
 import { isStoreFailure, TermRegressedError } from "../reporting/errors.ts";
 import type { AcquireOutcome, AcquireRequest, Expiry, Lease, LeaseStore, RequestLimits } from "../store/lease-store.ts";
 import type { Place } from "../store/place.ts";
@@ -8,16 +8,8 @@ import { RolledBackTerms, type SeenTerms } from "./seen-terms.ts";
 import { releaseInTime } from "./release.ts";
 import type { RequestKind, StoreHealth } from "./store-health.ts";
 import { StoreShare } from "./store-share.ts";
-import type { Timing } from "./timing.ts";
 
-export interface CandidateRequestsOptions {
-  readonly clock: Clock;
-  readonly store: LeaseStore;
-  readonly contact: StoreHealth;
-  readonly election: string;
-  readonly candidateId: string;
-  readonly wishes: Pick<ElectorOptions, "value" | "minTerm" | "reservation">;
-  readonly timing: Timing;
+export interface CandidateRequestsOptions extends ElectorParts {
   /** Called with the snapshot of each poll, of each push, and of each failed attempt that returned one. */
   readonly onSeen: (snapshot: LeaseSnapshot | undefined) => void;
   readonly onReleaseFailed: (term: number, error: unknown) => void;

@@ -1,11 +1,13 @@
 import type { Clock } from "../time/clock.ts";
 import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
 import type { Expiry, LeaseStore, Reservation } from "../store/lease-store.ts";
-import type { LoggerOption } from "../reporting/journal.ts";
+import type { Journal, LoggerOption } from "../reporting/journal.ts";
 import { checkChoice, checkOptions, defineOptions } from "../store/options.ts";
 import { checkName, checkReservation, checkValue } from "../store/names.ts";
 import { checkStore } from "./observer.ts";
 import { duration } from "../store/lease-limits.ts";
+import type { Cooldown } from "./cooldown.ts";
+import type { StoreHealth } from "./store-health.ts";
 import { decideTiming, type Timing, type TimingOptions } from "./timing.ts";
 
 export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends TimingOptions {
@@ -52,6 +54,19 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly clock?: Clock | undefined;
 }
 
+/** The parts of one elector that its classes share. */
+export interface ElectorParts {
+  readonly election: string;
+  readonly candidateId: string;
+  readonly wishes: ElectorOptions;
+  readonly timing: Timing;
+  readonly store: LeaseStore;
+  readonly clock: Clock;
+  readonly contact: StoreHealth;
+  readonly cooldown: Cooldown;
+  readonly journal: Journal;
+}
+
 const OPTIONS = defineOptions<ElectorOptions>()(
   "store election candidateId value releaseOnStop onOverrun expiry renewal minimumHoldMs releaseTimeoutMs reservation minTerm",
   "logger startup clock leaseDurationMs renewIntervalMs renewDeadlineMs retryPeriodMs attemptTimeoutMs drainTimeoutMs",
@@ -60,7 +75,7 @@ const OPTIONS = defineOptions<ElectorOptions>()(
 
 /** Checks everything that can be checked before a request. @throws {ConfigurationError | UnsupportedError} with the numbers. */
 export function checkElectorOptions(options: ElectorOptions): Timing {
-  const { store, election, candidateId, value, minTerm, onOverrun, expiry, renewal, reservation } = options;
+  const { store, election, candidateId, value, minTerm, onOverrun, expiry, renewal, reservation, minimumHoldMs } = options;
   checkOptions("Elector", options, OPTIONS);
   checkStore(store);
   checkName("election", election);
@@ -76,23 +91,20 @@ export function checkElectorOptions(options: ElectorOptions): Timing {
   if (expiry === "store-clock" && store.capabilities.expiry === "observed" && !store.capabilities.storeClock) {
     throw new ConfigurationError("expiry is 'store-clock', and this store has no clock that can be read; leave it out.");
   }
-  if (reservation) checkReservations(reservation, store);
+  if (reservation) checkReservation(reservation);
+  // Without a clock that shows its age, a reservation would keep other groups out for ever, or not at all.
+  if (reservation && !store.capabilities.reservation) {
+    throw new UnsupportedError(
+      `${store.name} has no clock to judge a reservation by; leave 'reservation' out, or use another store.`,
+    );
+  }
   const timing = decideTiming(options, store.capabilities);
-  checkHold(options.minimumHoldMs, timing.leaseDurationMs);
+  const { leaseDurationMs } = timing;
+  if (minimumHoldMs !== undefined && duration("minimumHoldMs", minimumHoldMs, 0) > leaseDurationMs) {
+    throw new ConfigurationError(
+      `minimumHoldMs is ${minimumHoldMs}, longer than the lease itself (leaseDurationMs ${leaseDurationMs}); raise leaseDurationMs.`,
+    );
+  }
   if (options.releaseTimeoutMs !== undefined) duration("releaseTimeoutMs", options.releaseTimeoutMs);
   return timing;
-}
-
-/** Without a clock that shows its age, a reservation would keep other groups out for ever, or not at all. */
-function checkReservations(reservation: Reservation, { name, capabilities }: LeaseStore): void {
-  checkReservation(reservation);
-  if (capabilities.reservation) return;
-  throw new UnsupportedError(`${name} has no clock to judge a reservation by; leave 'reservation' out, or use another store.`);
-}
-
-function checkHold(minimumHoldMs: number | undefined, leaseDurationMs: number): void {
-  if (minimumHoldMs === undefined || duration("minimumHoldMs", minimumHoldMs, 0) <= leaseDurationMs) return;
-  throw new ConfigurationError(
-    `minimumHoldMs is ${minimumHoldMs}, longer than the lease itself (leaseDurationMs ${leaseDurationMs}); raise leaseDurationMs.`,
-  );
 }

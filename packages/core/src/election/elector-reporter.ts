@@ -1,28 +1,20 @@
 import { publishState, type ElectorState } from "../reporting/diagnostics.ts";
 import { isStoreFailure } from "../reporting/errors.ts";
 import { Listeners } from "../reporting/listeners.ts";
-import type { Journal } from "../reporting/journal.ts";
-import { isoOf, holderElapsedMs, instantOf, type Clock, type Instant } from "../time/clock.ts";
+import { isoOf, holderElapsedMs, instantOf, type Instant } from "../time/clock.ts";
 import { publishEvent, publishLook, type ElectorHandle, type Published, type PublishedEvent } from "./elector-channels.ts";
 import type { ElectorEvents } from "./elector-events.ts";
-import type { ElectorOptions } from "./elector-options.ts";
+import type { ElectorParts } from "./elector-options.ts";
 import { EVENT_LINES } from "./event-lines.ts";
 import type { Leader } from "./leadership.ts";
 import { leaderOf } from "./observer.ts";
-import type { StoreHealth } from "./store-health.ts";
-import type { Timing } from "./timing.ts";
 import type { Blocker, LeaseSnapshot } from "../store/lease-snapshot.ts";
 
 /** The exit code of a process that `onOverrun: 'exit'` ends: EX_SOFTWARE of sysexits.h. */
 export const OVERRUN_EXIT_CODE = 70;
 
-export interface ElectorReporterOptions {
+export interface ElectorReporterOptions extends ElectorParts {
   readonly elector: ElectorHandle;
-  readonly clock: Clock;
-  readonly contact: StoreHealth;
-  readonly journal: Journal;
-  readonly timing: Timing;
-  readonly wishes: Pick<ElectorOptions, "value" | "onOverrun">;
 }
 
 export interface LastSeen {

@@ -3,7 +3,6 @@ import { Journal } from "../reporting/journal.ts";
 import type { Blocker } from "../store/lease-snapshot.ts";
 import type { Lease, LeaseStore } from "../store/lease-store.ts";
 import { checkCallOptions, checkKnown, sharedClock } from "../store/options.ts";
-import type { Clock } from "../time/clock.ts";
 import { ElectorReporter, type LastSeen } from "./elector-reporter.ts";
 import { ActiveCall } from "./active-call.ts";
 import {
@@ -23,7 +22,7 @@ import { defaultCandidateId } from "./candidate-id.ts";
 import { healthOf, type ElectorHealth } from "./elector-health.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import { EVENT_LINES } from "./event-lines.ts";
-import { checkElectorOptions, type ElectorOptions } from "./elector-options.ts";
+import { checkElectorOptions, type ElectorOptions, type ElectorParts } from "./elector-options.ts";
 import type { HeldLeadership, Leader, LeadershipOf, LeaderTask } from "./leadership.ts";
 import { LeaderTerm, type LeaderTermOptions, type TaskResult } from "./leader-term.ts";
 import { Observer } from "./observer.ts";
@@ -35,7 +34,7 @@ import { Cooldown } from "./cooldown.ts";
 import { checkStopOn, onStopSignal } from "./stop-signals.ts";
 import { StoreHealth } from "./store-health.ts";
 import { StoreShare } from "./store-share.ts";
-import { timing, type Timing, type TimingReport } from "./timing.ts";
+import { timing, type TimingReport } from "./timing.ts";
 
 /**
  * One candidate in one election.
@@ -56,13 +55,7 @@ import { timing, type Timing, type TimingReport } from "./timing.ts";
 export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisposable {
   readonly election: string;
   readonly candidateId: string;
-  readonly #store: LeaseStore;
-  readonly #timing: Timing;
   #report: TimingReport | undefined;
-  readonly #options: ElectorOptions;
-  readonly #clock: Clock;
-  readonly #reporter: ElectorReporter;
-  readonly #candidacy: CandidateRequests;
   readonly #parts: CampaignOptions & LeaderTermOptions;
   #call: ActiveCall | undefined;
   /** The present term, until its task has settled and its lease is given up. */
@@ -71,30 +64,27 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** @throws {ConfigurationError} for anything that cannot work. No request is sent. */
   constructor(options: ElectorOptions<Store>) {
-    this.#timing = checkElectorOptions(options);
-    this.#options = options;
-    this.#store = options.store;
-    this.#clock = sharedClock(options.store, options.clock);
-    this.election = options.election;
-    this.candidateId = options.candidateId ?? defaultCandidateId(this.#clock);
-    const { election, candidateId } = this;
-    const common = {
-      clock: this.#clock,
-      store: this.#store,
-      contact: new StoreHealth(this.#store, election, this.#clock),
-      timing: this.#timing,
+    const decided = checkElectorOptions(options);
+    const { store, election } = options;
+    const clock = sharedClock(store, options.clock);
+    this.election = election;
+    this.candidateId = options.candidateId ?? defaultCandidateId(clock);
+    const common: ElectorParts = {
+      election,
+      candidateId: this.candidateId,
+      clock,
+      store,
+      contact: new StoreHealth(store, election, clock),
+      timing: decided,
       wishes: options,
       journal: Journal.to(options.logger),
-      cooldown: new Cooldown(this.#clock, this.#timing.cooldownMs),
+      cooldown: new Cooldown(clock, decided.cooldownMs),
     };
     common.journal.keptFor(this);
-    this.#store.warnings?.join(common.journal);
+    store.warnings?.join(common.journal);
     const reporter = new ElectorReporter({ ...common, elector: this });
-    this.#reporter = reporter;
-    this.#candidacy = new CandidateRequests({
+    const candidacy = new CandidateRequests({
       ...common,
-      election,
-      candidateId,
       onSeen: (snapshot) => {
         this.#bar = snapshot?.bar;
         reporter.saw(snapshot);
@@ -103,9 +93,8 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     });
     this.#parts = {
       ...common,
-      candidacy: this.#candidacy,
+      candidacy,
       reporter,
-      election,
       expiry: options.expiry,
       failsFast: options.startup !== "patient",
       onStoreFailed: (error) => reporter.emit("storeFailed", { error }),
@@ -121,12 +110,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** The leader at the last poll, which may be this candidate; undefined if nobody led, or before the first poll. */
   get leader(): Leader | undefined {
-    return this.#reporter.leader;
+    return this.#parts.reporter.leader;
   }
 
   /** As `leader`, with the age of that poll; undefined before the first poll. A leader must use `isLeader` instead. */
   get lastSeen(): LastSeen | undefined {
-    return this.#reporter.lastSeen;
+    return this.#parts.reporter.lastSeen;
   }
 
   /** The state of this elector and of its store at this moment, for health checks. JSON can hold it. */
@@ -136,14 +125,14 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** The worst-case times that follow from this elector's options and its store. */
   get timing(): TimingReport {
-    return (this.#report ??= timing(this.#options, this.#store.capabilities));
+    return (this.#report ??= timing(this.#parts.wishes, this.#parts.store.capabilities));
   }
 
   /** Adds a listener, and returns a function that removes it. @throws {ConfigurationError} for an unknown event. */
   on<Name extends keyof ElectorEvents>(name: Name, listener: (event: ElectorEvents[Name]) => unknown): () => void {
     checkKnown("Elector has no event", name, EVENT_LINES);
     if (typeof listener !== "function") throw new ConfigurationError(`The listener for '${name}' is not a function.`);
-    return this.#reporter.on(name, listener);
+    return this.#parts.reporter.on(name, listener);
   }
 
   /**
@@ -168,8 +157,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   async run(task: LeaderTask<unknown, LeadershipOf<Store>> = untilEnded, options: RunOptions = {}): Promise<void> {
     checkTask("run", task);
     const { election } = this;
-    const { retryPeriodMs } = this.#timing;
-    const returns = new QuickReturns({ election, clock: this.#clock, journal: this.#parts.journal, retryPeriodMs });
+    const returns = new QuickReturns(this.#parts);
     const counted = returns.counted(task);
     checkStopOn(options?.stopOn);
     const call = this.#busyWith("run", options, RUN_OPTIONS);
@@ -223,7 +211,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     if (this.#call) return { elected: false, reason: "busy" };
     const { signal } = this.#busyWith("tryRun", options);
     try {
-      const lease = await attemptOnce(this.#candidacy, this.#clock, this.#timing, signal);
+      const lease = await attemptOnce(this.#parts, signal);
       const led = lease && (await this.#lead(lease, task, signal));
       if (led) return { elected: true, term: lease.term, ...led };
       signal.throwIfAborted();
@@ -241,7 +229,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     if (this.#call) return undefined;
     const { signal } = this.#busyWith("tryCampaign", options);
     try {
-      const lease = await attemptOnce(this.#candidacy, this.#clock, this.#timing, signal);
+      const lease = await attemptOnce(this.#parts, signal);
       const leadership = lease && (await this.#hold(lease, signal));
       if (!leadership) signal.throwIfAborted();
       return leadership;
@@ -287,9 +275,9 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
 
   /** Yields the leader at first, and again at each change; see {@link Observer.observe}. */
   observe(options: WaitOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
-    const { retryPeriodMs, attemptTimeoutMs } = this.#timing;
-    const { store, election, logger } = this.#options;
-    return new Observer({ store, election, retryPeriodMs, attemptTimeoutMs, logger, clock: this.#clock }).observe(options);
+    const { store, election, clock, wishes, timing: times } = this.#parts;
+    const { retryPeriodMs, attemptTimeoutMs } = times;
+    return new Observer({ store, election, retryPeriodMs, attemptTimeoutMs, logger: wishes.logger, clock }).observe(options);
   }
 
   /** Claims this elector for a call. @throws {ElectorBusyError} {AlreadyAbortedError} {ConfigurationError} */
@@ -304,7 +292,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
       this.#call?.free();
       this.#call = undefined;
       this.#parts.contact.end();
-      this.#reporter.setState("stopped");
+      this.#parts.reporter.setState("stopped");
     };
     const term = this.#term;
     if (term) void term.finished.then(free);
@@ -314,12 +302,12 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   /** Runs the task on a lease. Returns `undefined` if the term was over or ending before the task could be called. */
   #lead<T>(lease: Lease, task: LeaderTask<T, LeadershipOf<Store>>, signal: AbortSignal): Promise<TaskResult<T> | undefined> {
     if (!signal.aborted) return this.#begin(lease, signal).run(task);
-    return this.#candidacy.giveBack(lease).then(() => undefined);
+    return this.#parts.candidacy.giveBack(lease).then(() => undefined);
   }
 
   async #hold(lease: Lease, signal: AbortSignal): Promise<(HeldLeadership & LeadershipOf<Store>) | undefined> {
     if (signal.aborted) {
-      await this.#candidacy.giveBack(lease);
+      await this.#parts.candidacy.giveBack(lease);
       return undefined;
     }
     const term = this.#begin(lease, signal);
@@ -337,14 +325,15 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
   }
 
   #standBy(): void {
-    this.#reporter.setState("standby");
-    this.#reporter.emit("standby", {});
+    this.#parts.reporter.setState("standby");
+    this.#parts.reporter.emit("standby", {});
   }
 
   async #campaign(signal: AbortSignal): Promise<Lease | undefined> {
     const parts = this.#parts;
-    void StoreShare.of(this.#store, this.#clock).reportSettings(this.election, parts.journal);
-    const way = hasQueue(this.#store) ? new QueuedCampaign(parts, this.#store, signal) : new Campaign(parts, signal);
+    const { store, clock, journal } = parts;
+    void StoreShare.of(store, clock).reportSettings(this.election, journal);
+    const way = hasQueue(store) ? new QueuedCampaign(parts, store, signal) : new Campaign(parts, signal);
     return await way.win();
   }
 }

@@ -1,32 +1,23 @@
 import { DrainTimeoutError, isLeaseholdError, LeaseLostError } from "../reporting/errors.ts";
 import { completionIn } from "../store/kept-result.ts";
-import type { CompleteOptions, Lease, LeaseStore, OccurrenceStore, RequestLimits } from "../store/lease-store.ts";
-import { instantOf, onAbort, type Clock, type Instant, type Timer } from "../time/clock.ts";
-import type { ElectorOptions } from "./elector-options.ts";
+import type { CompleteOptions, Lease, OccurrenceStore, RequestLimits } from "../store/lease-store.ts";
+import { instantOf, onAbort, type Instant, type Timer } from "../time/clock.ts";
+import type { ElectorParts } from "./elector-options.ts";
 import { LazyDeferred } from "./lazy-deferred.ts";
 import { callTask, isInsideTask, countsAsReturn } from "./inside-task.ts";
 import type { HeldLeadership, Leadership, LeaderTask } from "./leadership.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { isLastTryDue, mayRenew, requestLimitMs, validForMs } from "./renewal-timing.ts";
-import type { Cooldown } from "./cooldown.ts";
 import type { ElectorReporter } from "./elector-reporter.ts";
-import type { StoreHealth } from "./store-health.ts";
 import { beginTerm, isOverdue, nextTickMs, step } from "./term-machine.ts";
 import { canComplete, TermRequests } from "./term-requests.ts";
-import type { Timing } from "./timing.ts";
 import type { TermEffect, TermEvent, TermState } from "./term-state.ts";
 
 /** The time that a task has to return after it has called `stop` or `resign` without `await`. */
 const INSIDE_GRACE_MS = 100;
 
-export interface LeaderTermOptions {
-  readonly clock: Clock;
-  readonly store: LeaseStore;
-  readonly contact: StoreHealth;
-  readonly timing: Timing;
-  readonly wishes: Pick<ElectorOptions, "releaseOnStop" | "renewal" | "minimumHoldMs" | "releaseTimeoutMs">;
+export interface LeaderTermOptions extends ElectorParts {
   readonly reporter: ElectorReporter;
-  readonly cooldown: Cooldown;
   /** The elector. `isInsideTask` recognizes its tasks by this object. */
   readonly owner: object;
   readonly onFinished: () => void;
@@ -301,14 +292,9 @@ export class LeaderTerm<Led extends Leadership> {
     if (over) throw over;
   }
 
-  #remainingMs(): number {
-    const state = this.#checked();
-    return state.over ? 0 : validForMs(state, instantOf(this.#options.clock));
-  }
-
   #makeLeadership(): Led {
     const { election, candidateId, term, termId } = this.#lease;
-    const { store, timing } = this.#options;
+    const { clock, store, timing } = this.#options;
     const hasStalls = timing.stallTimeoutMs !== undefined;
     const leadership: Leadership = {
       election,
@@ -318,7 +304,7 @@ export class LeaderTerm<Led extends Leadership> {
       signal: this.#controller.signal,
       ended: this.#ended.promise,
       isValid: () => this.#checked().over === undefined,
-      remainingMs: () => this.#remainingMs(),
+      remainingMs: () => (this.#checked().over ? 0 : validForMs(this.#state, instantOf(clock))),
       assertValid: () => this.#assertValid(),
       // Does nothing without `stallTimeoutMs`, because a task may call it in its innermost loop.
       checkpoint: () => void (hasStalls && this.#on({ type: "checkpoint" })),

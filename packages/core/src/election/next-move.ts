@@ -44,7 +44,11 @@ export type Move =
 /** Decides the next move of a candidate on a store without a queue. It reads no clock, sends nothing and draws nothing. */
 export function nextMove(situation: Situation): Move {
   const { polled, isNew, isFirst, turn, readInMs, cooldownMs, mayAcquire, needsProof } = situation;
-  if (polled && turn) return { do: knowsOfOthers(polled, turn, situation) ? "acquire" : "forget" };
+  if (polled && turn) {
+    // Reports whether the candidate would know by now if another one had acquired. Candidates that go first need not know.
+    const knowsOfOthers = turn.isFirst || polled.sentMs >= turn.atMs || (situation.isPushed && !situation.isWoken);
+    return { do: knowsOfOthers ? "acquire" : "forget" };
+  }
   // A new poll shows by itself that the lease is over. In the cooldown only a poll shows a newer term, which ends it.
   const isExpired =
     !isNew && polled !== undefined && !situation.isWoken && situation.nowMs >= polled.expiresMs && cooldownMs <= 0;
@@ -52,9 +56,4 @@ export function nextMove(situation: Situation): Move {
   if (cooldownMs > 0) return { do: "cool-down", leftMs: cooldownMs };
   if (isExpired || mayAcquire) return { do: isFirst ? "acquire" : "await-turn" };
   return { do: needsProof ? "prove" : "wait" };
-}
-
-/** Reports whether the candidate would know by now if another one had acquired. Candidates that go first need not know. */
-function knowsOfOthers({ sentMs }: Polled, { isFirst, atMs }: PlaceInOrder, { isPushed, isWoken }: Situation): boolean {
-  return isFirst || sentMs >= atMs || (isPushed && !isWoken);
 }

@@ -7,7 +7,7 @@ import type { Leader } from "./leadership.ts";
 import { StoreHealth, type ContactHealth } from "./store-health.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
-import { PollRateLimit, PollTimer } from "./poll-timer.ts";
+import { PollRateLimit, PollTimer, type PollTimerOptions } from "./poll-timer.ts";
 import { checkName } from "../store/names.ts";
 import { DEFAULT_LEASE_MS, DEFAULT_REQUEST_TIMEOUT_MS, DEFAULT_RETRY_PERIOD_MS, duration } from "../store/lease-limits.ts";
 
@@ -35,12 +35,8 @@ const OPTIONS = defineOptions<ObserverOptions>()("store election retryPeriodMs a
  * ```
  */
 export class Observer {
-  readonly #store: LeaseStore;
-  readonly #election: string;
-  readonly #retryPeriodMs: number;
+  readonly #polling: PollTimerOptions;
   readonly #timeoutMs: number;
-  readonly #clock: Clock;
-  readonly #journal: Journal;
   readonly #contact: StoreHealth;
 
   /** @throws {ConfigurationError} for an unknown option, or a bad name, duration or store. */
@@ -48,14 +44,14 @@ export class Observer {
     checkOptions("Observer", options, OPTIONS);
     checkStore(options.store);
     checkName("election", options.election);
-    this.#store = options.store;
-    this.#election = options.election;
-    this.#retryPeriodMs = duration("retryPeriodMs", options.retryPeriodMs ?? DEFAULT_RETRY_PERIOD_MS);
+    const { store, election } = options;
+    const retryPeriodMs = duration("retryPeriodMs", options.retryPeriodMs ?? DEFAULT_RETRY_PERIOD_MS);
     this.#timeoutMs = duration("attemptTimeoutMs", options.attemptTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS);
-    this.#clock = sharedClock(options.store, options.clock);
-    this.#journal = Journal.to(options.logger);
-    this.#store.warnings?.join(this.#journal);
-    this.#contact = new StoreHealth(this.#store, this.#election, this.#clock);
+    const clock = sharedClock(store, options.clock);
+    const journal = Journal.to(options.logger);
+    store.warnings?.join(journal);
+    this.#contact = new StoreHealth(store, election, clock);
+    this.#polling = { store, election, clock, journal, retryPeriodMs, renewIntervalMs: retryPeriodMs };
   }
 
   health(): ContactHealth {
@@ -73,12 +69,11 @@ export class Observer {
   ): AsyncGenerator<Leader | undefined, void, undefined> {
     checkCallOptions("observe", options, WAIT_OPTIONS);
     const { signal } = options;
-    checkSignal("observe", signal, this.#election);
-    if (signal?.aborted) throw new AlreadyAbortedError("observe", signal, this.#election);
-    const retryPeriodMs = this.#retryPeriodMs;
-    const common = { store: this.#store, election: this.#election, clock: this.#clock, journal: this.#journal };
-    const polls = new PollTimer({ ...common, retryPeriodMs, renewIntervalMs: retryPeriodMs }, signal);
-    const pace = new PollRateLimit(this.#clock, { retryPeriodMs, renewIntervalMs: retryPeriodMs });
+    const { store, election, clock, retryPeriodMs } = this.#polling;
+    checkSignal("observe", signal, election);
+    if (signal?.aborted) throw new AlreadyAbortedError("observe", signal, election);
+    const polls = new PollTimer(this.#polling, signal);
+    const pace = new PollRateLimit(clock, this.#polling);
     let yielded: string | undefined;
     try {
       for (;;) {
@@ -93,7 +88,7 @@ export class Observer {
           if (key !== yielded) yield leader;
           yielded = key;
         }
-        const nextMs = seen ? this.#store.nextLookMs(this.#election, retryPeriodMs) : retryPeriodMs;
+        const nextMs = seen ? store.nextLookMs(election, retryPeriodMs) : retryPeriodMs;
         await polls.wait(polls.isPushed ? nextMs : Math.min(nextMs, retryPeriodMs));
       }
     } catch (error) {
@@ -105,15 +100,16 @@ export class Observer {
   }
 
   async #poll(signal: AbortSignal): Promise<{ readonly snapshot: LeaseSnapshot | undefined } | undefined> {
+    const { store, election, journal } = this.#polling;
     try {
-      const snapshot = await this.#store.read(this.#election, { timeoutMs: this.#timeoutMs, signal });
+      const snapshot = await store.read(election, { timeoutMs: this.#timeoutMs, signal });
       this.#contact.answered("read");
       return { snapshot };
     } catch (error) {
       if (isMisuse(error)) throw error;
       if (!signal.aborted && isStoreFailure(error)) {
         this.#contact.failed("read", error);
-        this.#contact.report({ journal: this.#journal, leaseDurationMs: DEFAULT_LEASE_MS });
+        this.#contact.report({ journal, leaseDurationMs: DEFAULT_LEASE_MS });
       }
       // An observer goes on through an outage of its store.
       return undefined;

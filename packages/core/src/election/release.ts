@@ -8,7 +8,6 @@ export const TRIES = 2;
 const RETRY_MS = 100;
 const RETRY_MAX_MS = 1_000;
 
-/** Returns the wait between the two tries, in milliseconds. */
 export function retryWaitMs(error: unknown): number {
   const askedMs = isLeaseholdError(error) ? ((error as StoreError).retryAfterMs ?? 0) : 0;
   return Math.min(Math.max(askedMs, RETRY_MS), RETRY_MAX_MS);

@@ -1,14 +1,11 @@
 import { isLeaseholdError } from "../reporting/errors.ts";
 import type { Lease } from "../store/lease-store.ts";
-import type { Clock } from "../time/clock.ts";
+import type { CampaignOptions } from "./campaign.ts";
 import type { CandidateRequests } from "./candidate-requests.ts";
-import type { Timing } from "./timing.ts";
 
 /** Makes one attempt, without waiting. Makes another if the first soon fails on a kept connection that broke in a freeze. */
 export async function attemptOnce(
-  candidacy: CandidateRequests,
-  clock: Clock,
-  { attemptTimeoutMs }: Timing,
+  { candidacy, clock, timing }: CampaignOptions,
   signal: AbortSignal,
 ): Promise<Lease | undefined> {
   const startMs = clock.monotonicMs();
@@ -17,7 +14,7 @@ export async function attemptOnce(
     return await readAndTry(candidacy, signal);
   } catch (error) {
     const tookMs = clock.monotonicMs() - startMs;
-    const isBroken = isWell && isLeaseholdError(error, "STORE_UNAVAILABLE") && tookMs < attemptTimeoutMs;
+    const isBroken = isWell && isLeaseholdError(error, "STORE_UNAVAILABLE") && tookMs < timing.attemptTimeoutMs;
     if (!isBroken || signal.aborted) throw error;
     return await readAndTry(candidacy, signal);
   }

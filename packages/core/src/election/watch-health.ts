@@ -4,12 +4,6 @@ import type { LeaseStore } from "../store/lease-store.ts";
 /** The watches count as deaf after this many in a row ended without announcing a change that polls showed. */
 const MISSED_IN_A_ROW = 2;
 
-interface Reporter {
-  readonly store: LeaseStore;
-  readonly election: string;
-  readonly journal: Journal;
-}
-
 /** Records whether the watches of one store announce changes. A gateway or a pooler may silently stop notifications. */
 export class WatchHealth {
   readonly watches: Set<{ renewWatch(): void }> = new Set();
@@ -36,7 +30,7 @@ export class WatchHealth {
     for (const watch of this.watches) watch.renewWatch();
   }
 
-  report({ store, election, journal }: Reporter): void {
+  report({ store, election, journal }: Readonly<{ store: LeaseStore; election: string; journal: Journal }>): void {
     if (this.#reportedTo.has(journal)) return;
     this.#reportedTo.add(journal);
     const text =

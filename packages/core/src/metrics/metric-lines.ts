@@ -4,7 +4,6 @@ import { Journal, StoreWarnings } from "../reporting/journal.ts";
 import { ELECTION_DIMENSION, isDimensionValue, metricFields } from "../reporting/metric-line.ts";
 import { holderElapsedMs, instantOf, systemClock, type Clock, type Instant, type Timer } from "../time/clock.ts";
 
-/** The names of the metrics. */
 export const METRIC_NAMES = {
   /** 1 while this candidate leads, else 0. */
   isLeader: "IsLeader",
@@ -64,10 +63,12 @@ class MetricLines {
   #minute: Timer | undefined;
   /** The instant at which the lease was last confirmed as this candidate's. */
   #confirmedAt: Instant | undefined;
-  /** The longest gap between two renewals since the last line. */
   #longestGapMs: number | undefined;
 
-  constructor(elector: Elector, { write = toStandardOutput, clock = systemClock }: PublishMetricsOptions) {
+  constructor(
+    elector: Elector,
+    { write = (line) => void process.stdout.write(line), clock = systemClock }: PublishMetricsOptions,
+  ) {
     this.#elector = elector;
     this.#clock = clock;
     this.#write = write;
@@ -149,8 +150,4 @@ class MetricLines {
       })),
     });
   }
-}
-
-function toStandardOutput(line: string): void {
-  process.stdout.write(line);
 }

@@ -192,7 +192,6 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   }
 }
 
-/** Returns the outcome of a call that finds its occurrence over. */
 export function outcomeOfOver<T>({ result, failure, skipped }: Completion = {}): OccurrenceOutcome<T> & { readonly ran: false } {
   if (failure !== undefined) return { ran: false, reason: "failed", failure };
   if (skipped !== undefined) return { ran: false, reason: skipped };

@@ -64,7 +64,6 @@ function isBar(data: unknown): boolean {
   );
 }
 
-/** Returns a field of an object; `undefined` for anything else. */
 export function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }

@@ -18,20 +18,18 @@ import type {
 
 /** A lease store in this process, for electors that share it. Nothing outlives the process or is visible outside it. */
 export class MemoryLeaseStore extends RecordLeaseStore {
-  readonly #clock: Clock | undefined;
   readonly #occurrences = new Map<string, MemoryRecordStore>();
 
   constructor(options: RecordLeaseStoreOptions = {}) {
     super(new MemoryRecordStore(options.clock), options);
-    this.#clock = options.clock;
   }
 
   /** Returns the occurrences of a schedule. They are kept for as long as this store exists. */
   occurrences(election: string): RecordOccurrenceStore {
     checkName("election", election);
-    const records = this.#occurrences.get(election) ?? new MemoryRecordStore(this.#clock);
+    const records = this.#occurrences.get(election) ?? new MemoryRecordStore(this.clock);
     this.#occurrences.set(election, records);
-    return new RecordOccurrenceStore(records, { clock: this.#clock });
+    return new RecordOccurrenceStore(records, { clock: this.clock });
   }
 }
 

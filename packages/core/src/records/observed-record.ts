@@ -85,7 +85,10 @@ export class ObservedRecord {
     this.#lastReadAt = reading.sentAt;
     this.outdated = false;
     this.isMissing = reading.lostTerm !== undefined;
-    this.#notePast(reading.version);
+    if (reading.version !== this.version) {
+      const past = this.#pastVersions.filter((one) => one !== reading.version);
+      this.#pastVersions = [...past, this.version].slice(-PAST_VERSIONS);
+    }
     this.record = reading.record;
     this.version = reading.version;
     this.#storeAge.note(reading);
@@ -106,13 +109,6 @@ export class ObservedRecord {
 
   nextRenewalPollMs(): number {
     return this.#phase.nextPollMs(this.#clock.monotonicMs());
-  }
-
-  /** Readings come in order. */
-  #notePast(version: string): void {
-    if (version === this.version) return;
-    const past = this.#pastVersions.filter((one) => one !== version);
-    this.#pastVersions = [...past, this.version].slice(-PAST_VERSIONS);
   }
 }
 

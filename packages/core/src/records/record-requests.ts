@@ -38,7 +38,8 @@ export class RecordRequests {
           this.#records.put(election, record, { ...put, ...options }),
         );
       } catch (error) {
-        if (!hasMetTransaction(error) || tries >= CONFLICT_TRIES) throw error;
+        const hasMetTransaction = !isUnknown(error) && isLeaseholdError(error, "STORE_CONFLICT");
+        if (!hasMetTransaction || tries >= CONFLICT_TRIES) throw error;
         const waitMs = CONFLICT_WAIT_MS * (0.5 + this.#clock.random() / 2);
         if (leftMs() - waitMs < timeoutMs / 2) throw error;
         await sleep(this.#clock, waitMs, signal);
@@ -67,9 +68,4 @@ export class RecordRequests {
     const request = { clock: this.#clock, store, operation, election, writes: operation === "put", timeoutMs, signal };
     return await sendRequest(request, (abandoned) => send({ signal: abandoned, timeoutMs }));
   }
-}
-
-/** Reports whether a write was not carried out because it met another transaction. */
-function hasMetTransaction(error: unknown): boolean {
-  return !isUnknown(error) && isLeaseholdError(error, "STORE_CONFLICT");
 }

@@ -30,7 +30,6 @@ export interface LeaseholdErrorDetails {
 }
 
 const BRAND = Symbol.for("leasehold.error");
-/** The page with a row for each code. */
 const HELP = "https://github.com/leasehold/leasehold/blob/main/site/pages/errors.md";
 
 /** Reports whether a store says that a failed request may have been carried out. False for a foreign error, which cannot say. */

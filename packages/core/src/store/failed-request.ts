@@ -23,7 +23,6 @@ export interface RequestFailure {
   readonly cause?: unknown;
 }
 
-/** Returns the error of a request that a service has failed. */
 export function requestFailed(request: RequestLabel, { code, text, notApplied, ...details }: RequestFailure): StoreError {
   const { writes, ...label } = request;
   const of = label.election === undefined ? "" : ` of '${label.election}'`;

@@ -2,7 +2,6 @@ import { systemClock, type Clock } from "../time/clock.ts";
 import type { LeaseStore } from "./lease-store.ts";
 import { ConfigurationError } from "../reporting/errors.ts";
 
-/** The names of all options of a call or a constructor. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
 type WordOf<Line extends string> = Line extends `${infer First} ${infer Rest}` ? First | WordOf<Rest> : Line;
