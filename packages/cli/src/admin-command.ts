@@ -52,7 +52,7 @@ export async function confirm(
 export function checkCanAsk(command: Command, { ask }: ProcessEnvironment, doubt?: string): void {
   if (isSure(command, doubt) || ask !== undefined) return;
   const [why, option] = doubt === undefined ? ["", "--yes"] : [`${doubt} `, "--force"];
-  throw new CommandError(EXIT.usage, `${why}nobody is here to ask; give ${option} if it is to be done without a question.`);
+  throw new CommandError(EXIT.usage, `${why}there is no terminal to ask at; give ${option} to do it without a question.`);
 }
 
 function isSure(command: Command, doubt: string | undefined): boolean {

@@ -140,7 +140,11 @@ test.skipIf(missingTerminal)("break asks on a terminal, and accepts only the ans
 test.for([
   [["statsu"], 64, /^leasehold: unknown command 'statsu' \(Did you mean status\?\)\n$/],
   [["status", "e", "--store", "sqlite:///no/such/folder/app.db"], 78, /^leasehold: there is no SQLite file .*\n$/],
-  [["break", "e", "--reason", "x", "--store", "sqlite:///never"], 64, /^leasehold: nobody is here to ask; give --yes .*\n$/],
+  [
+    ["break", "e", "--reason", "x", "--store", "sqlite:///never"],
+    64,
+    /^leasehold: there is no terminal to ask at; give --yes .*\n$/,
+  ],
 ] as const)("leasehold %j ends with %i, and one line", async ([args, exitCode, line]) => {
   expect(await runCommand(args)).toEqual({ exitCode, stdout: "", stderr: expect.stringMatching(line) });
 });

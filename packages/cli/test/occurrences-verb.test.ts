@@ -66,7 +66,7 @@ test.for([
   [["running", "--yes"], 75, "'billing@running' is not done: there is nothing to reopen."],
   [["never", "--yes"], 3, "no host has begun the occurrence 'never'"],
   [["--yes"], 64, "--reopen needs the key of one occurrence."],
-  [["done"], 64, "nobody is here to ask; give --yes"],
+  [["done"], 64, "there is no terminal to ask at; give --yes"],
 ] as const)("--reopen of %j is refused", async ([args, exitCode, why]) => {
   const refused = await command.run("occurrences", "billing", ...args, "--reopen", "no mail");
   expect(refused).toMatchObject({ exitCode, stderr: expect.stringContaining(why) });

@@ -38,7 +38,7 @@ describe.for(ORDERS)("$verb", ({ verb, args, question }) => {
     const ran = await command.run(verb, "billing", ...args);
     expect(ran).toMatchObject({
       exitCode: 64,
-      stderr: "leasehold: nobody is here to ask; give --yes if it is to be done without a question.\n",
+      stderr: "leasehold: there is no terminal to ask at; give --yes to do it without a question.\n",
     });
     expect(command.opened).toEqual([]);
   });
@@ -156,7 +156,7 @@ test("a transfer to a name that has led none of the last terms asks in spite of 
   const command = await led();
   const doubt = "two is not among the last leaders of 'billing'; is that its name?";
   expect(await command.run("transfer", "billing", "--to", "two", "--yes")).toMatchObject({ exitCode: 64 });
-  expect(command.stderr).toContain(`leasehold: ${doubt} nobody is here to ask; give --force if it is to be done`);
+  expect(command.stderr).toContain(`leasehold: ${doubt} there is no terminal to ask at; give --force to do it`);
   command.answer = false;
   expect(await command.run("transfer", "billing", "--to", "two", "--yes")).toMatchObject({ exitCode: 75 });
   expect(command.questions).toEqual([expect.stringContaining(doubt)]);

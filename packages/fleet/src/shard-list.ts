@@ -85,7 +85,7 @@ export class ShardList {
     if ((answer.length === 0 || lacking > known.length / 2) && mark !== this.#strange) {
       this.#strange = mark;
       throw new ConfigurationError(
-        `The function shards returned ${answer.length} names, without ${lacking} of ${known.length} shards. It counts if it returns them again.`,
+        `The function shards returned ${answer.length} names, without ${lacking} of ${known.length} shards. The list stays as it is, unless the function returns the same names again.`,
       );
     }
     this.#strange = undefined;

@@ -54,6 +54,6 @@ function outOfTimeBefore(error: unknown, { aborted, reason }: AbortSignal): bool
 }
 
 function undecided({ store, election }: AttemptOptions<LeaseStore>): StoreError {
-  const text = `${store.name} did not answer in the time of this invocation: nobody knows who leads '${election}'.`;
+  const text = `${store.name} did not answer in the time of this invocation: it is unknown who leads '${election}'.`;
   return new StoreError("STORE_TIMEOUT", text, { store: store.name, operation: "get", election, mayHaveBeenApplied: false });
 }

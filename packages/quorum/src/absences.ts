@@ -16,7 +16,7 @@ export interface Asked {
 
 const FORGOTTEN = "it has forgotten what it had promised, and counts again once the others have written it anew.";
 
-/** Says why members do not count for one election. The reasons go into errors, and to {@link MembershipRules.report}. */
+/** Finds out why members do not count for one election. The reasons go into errors, and to {@link MembershipRules.report}. */
 export class Absences {
   readonly #election: string;
   readonly #names: readonly string[];

@@ -94,7 +94,7 @@ export function refuseEviction(facts: ServerFacts): void {
   });
 }
 
-/** Says that the server may evict a lease at any time; `undefined` if it may not. */
+/** Returns a warning if the server may evict a lease at any time; `undefined` if it may not. */
 function evictionOf(facts: ServerFacts): string | undefined {
   const { policy, isBounded } = memoryOf(facts);
   if (!isBounded || !policy.startsWith("allkeys-")) return undefined;

@@ -98,7 +98,7 @@ export class HttpClient {
     const at = `${name} at ${url.origin}`;
     const isTls = url.protocol === "https:";
     if (code === "ECONNREFUSED") {
-      return new NoAnswer(`nobody listens for ${at}: is it started, and does its option host let others in?`, false);
+      return new NoAnswer(`no server listens for ${at}: start it, and check its option host.`, false);
     }
     if (code === "ENOTFOUND" || code === "EAI_AGAIN") return new NoAnswer(`the host of ${at} cannot be found.`, false);
     if (isTls && /WRONG_VERSION|EPROTO|PACKET_LENGTH/.test(code)) {

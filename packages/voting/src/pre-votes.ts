@@ -57,7 +57,7 @@ export class PreVotes {
     return choice;
   }
 
-  /** Says whether a held trial is granted. Call it when the hold has ended. The first call makes the choice. */
+  /** Reports whether a held trial is granted. Call it when the hold has ended. The first call makes the choice. */
   grants(choice: Choice, { election, termId }: Elect, nowMs: number): boolean {
     if (!choice.isMade) {
       choice.isMade = true;

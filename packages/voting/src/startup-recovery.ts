@@ -131,7 +131,7 @@ export class StartupRecovery {
   waitsFor(others: readonly string[]): string {
     const unheard = others.filter((name) => !this.#told.has(name)).join(" and ");
     if (!this.#forgot && this.#missing > 0) {
-      return `its list of servers has changed: it waits for ${this.#missing} more of the others to tell what they know, with the same list.`;
+      return `its list of servers has changed: it waits for more servers with the same list to report their state: ${this.#missing}.`;
     }
     if (!this.#forgot)
       return `its file may be an older one: it waits for ${unheard} to answer, or in each election for the longest lease to end.`;
@@ -139,7 +139,7 @@ export class StartupRecovery {
     const telling = this.#telling;
     const missing = this.#needed - telling.size;
     if (missing <= 0) return `${why}: it waits for the claims and the longest lease to end that it may have known of.`;
-    if (unheard !== "") return `${why}: it waits for ${missing} more of the others to tell what they know, of ${unheard}.`;
+    if (unheard !== "") return `${why}: it waits for more servers to report their state: ${missing} of ${unheard}.`;
     const [known, lost] = [[...telling.keys()], others.filter((name) => !telling.has(name))];
     const who = known.join(" and ");
     const how = `stop ${who}, remove what is in its stateDirectory, and start it again`;

@@ -41,7 +41,7 @@ export class StateFile implements Disk {
     });
     if (!bytes) return undefined;
     const state = stateOf(bytes.toString());
-    if (!state) this.#tell(`the file in ${this.#directory} is not whole: what it has said counts as lost.`);
+    if (!state) this.#tell(`the file in ${this.#directory} is damaged: this server treats its state as lost.`);
     this.#text = state?.text ?? "";
     return state;
   }

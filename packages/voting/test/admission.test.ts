@@ -183,9 +183,9 @@ describe("a server that has lost its file", () => {
       "it waits for b and c to answer, or in each election for the longest lease to end",
     );
     const admission = start(3);
-    expect(admission.waitsFor(others)).toContain("it waits for 2 more of the others to tell what they know, of b and c.");
+    expect(admission.waitsFor(others)).toContain("it waits for more servers to report their state: 2 of b and c.");
     admission.hears("b", TOLD, 0, 1_000);
-    expect(admission.waitsFor(others)).toContain("it waits for 1 more of the others to tell what they know, of c.");
+    expect(admission.waitsFor(others)).toContain("it waits for more servers to report their state: 1 of c.");
     admission.hears("c", { ...TOLD, forgot: true }, 0, 1_000);
     expect(admission.waitsFor(others)).toMatch(/has lost its file.*nor does c, and b alone cannot tell them all.*stop b, remove/);
     admission.hears("c", TOLD, 0, 1_000);

@@ -77,7 +77,7 @@ test("a server with another list waits until it and the reporting servers are a 
   await cluster.clock.advance(60_000);
   expect(cluster.server("a").takesPart).toBe(false);
   expect(waits.at(-1)).toBe(
-    "it takes no part yet, since its list of servers has changed: it waits for 1 more of the others to tell what they know, with the same list.",
+    "it takes no part yet, since its list of servers has changed: it waits for more servers with the same list to report their state: 1.",
   );
   await cluster.server("c").close();
   cluster.startOne("c");

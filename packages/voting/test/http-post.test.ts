@@ -121,7 +121,7 @@ test("a refused connection or an unknown host may pass", async () => {
   const signal = new AbortController().signal;
   const port = await freePort();
   for (const [origin, words] of [
-    [`http://127.0.0.1:${port}`, "nobody listens for b at"],
+    [`http://127.0.0.1:${port}`, "no server listens for b at"],
     [`http://b.invalid:${port}`, `the host of b at http://b.invalid:${port} cannot be found.`],
   ] as const) {
     await expect(poster.post("b", new URL(origin), { body: "{}", signature: "s" }, signal)).rejects.toMatchObject({

@@ -345,7 +345,7 @@ test("of two servers with one name, the one that is not at the address is not he
   const heard = warnings();
   const servers = await Servers.of(["a", "b", "c"]);
   const astray = await servers.open("a", { host: "127.0.0.2", stateDirectory: servers.directory("second") });
-  const words = /Voting server a: The address of 'a', .*, does not lead to this process: nobody listens/;
+  const words = /Voting server a: The address of 'a', .*, does not lead to this process: no server listens/;
   await vi.waitFor(() => expect(heard.join("\n")).toMatch(words), eventually);
   const stores = await servers.openAll();
   const lease = await elected(stores[0] as VotingLeaseStore);
@@ -359,5 +359,7 @@ test("of two servers with one name, the one that is not at the address is not he
 
 test("a server without others that is not at its own address does not start", async () => {
   const servers = await Servers.of(["a"]);
-  await expect(servers.open("a", { host: "127.0.0.2" })).rejects.toThrow("does not lead to this process: nobody listens for a");
+  await expect(servers.open("a", { host: "127.0.0.2" })).rejects.toThrow(
+    "does not lead to this process: no server listens for a",
+  );
 });

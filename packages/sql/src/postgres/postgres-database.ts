@@ -34,7 +34,7 @@ export class PostgresDatabase extends PostgresRecordStore implements SqlDatabase
   /** Other stores on the same handle may use it too. */
   readonly #listener: PostgresListener;
   readonly #notifying: NotifyingStore;
-  /** Tells why standbys cannot be notified; `undefined` if they can. */
+  /** The reason why standbys cannot be notified; `undefined` if they can. */
   readonly #cannotListen: string | undefined;
   readonly watch?: NonNullable<SqlDatabase["watch"]>;
 
