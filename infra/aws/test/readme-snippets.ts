@@ -41,7 +41,6 @@ new LeaderScheduledFunction(ireland, "Report", { table: taken, election: "hourly
 
 const pods = new Role(workers, "Pods", { assumedBy: new SessionTagsPrincipal(new ServicePrincipal("pods.eks.amazonaws.com")) });
 table.grantCandidate(pods, "nightly-billing");
-
 const taskDefinition = new FargateTaskDefinition(workers, "Close");
 taskDefinition.addContainer("close", {
   image: ContainerImage.fromRegistry("registry.example/close:1"),
