@@ -5,7 +5,7 @@ import type { CallLimits } from "./call-limits.ts";
 import type { MemberState, State } from "./member-state.ts";
 import { MemberSession } from "./member-session.ts";
 import type { Member } from "./member.ts";
-import type { MembershipRules } from "./roster.ts";
+import type { MembershipRules, Roster } from "./roster.ts";
 
 /** The failure of a write whose condition did not hold. */
 export const REFUSED: Error = new Error("Somebody else has written there.");
@@ -59,13 +59,14 @@ export class MemberRequests {
   async write(
     session: MemberSession,
     state: State,
+    roster: Roster,
     present: MemberState,
     redates: boolean,
     limits: CallLimits,
   ): Promise<MemberState> {
     const { signal } = limits;
     const kept = await this.send(session, limits, (timeoutMs) =>
-      session.member.put(this.#election, state, this.#admission.roster, present, redates, { timeoutMs, signal }),
+      session.member.put(this.#election, state, roster, present, redates, { timeoutMs, signal }),
     );
     if (!kept) throw REFUSED;
     this.#learn(session.member.name, kept);

@@ -8,7 +8,7 @@ import type { MemberState, Proposal, State } from "./member-state.ts";
 import { isRefusal, MemberRequests, newestRoster, PASSED_OVER, REFUSED, refuseOthers } from "./member-requests.ts";
 import type { MemberSession } from "./member-session.ts";
 import type { Member } from "./member.ts";
-import type { MembershipRules } from "./roster.ts";
+import type { MembershipRules, Roster } from "./roster.ts";
 
 /** The answers of the members to one read. */
 export interface MemberReplies {
@@ -24,6 +24,11 @@ export interface MemberReplies {
 /** A ballot that a majority has promised, with the state of each of these members. */
 export interface Prepared {
   readonly ballot: Ballot;
+  /**
+   * The roster that all writes of the round name, also if this process adopts another one meanwhile. A replacement store counts
+   * once its record names it. By then a majority must name it too, so that a process with the former store learns of it.
+   */
+  readonly roster: Roster;
   readonly kept: ReadonlyMap<string, MemberState>;
 }
 
@@ -140,6 +145,7 @@ export class Rounds {
     const round = this.#requests.roundAbove(kept, this.#proposer.lastRound);
     this.#proposer.lastRound = round;
     const ballot = { round, proposer: this.#proposer.id };
+    const { roster } = this.#admission;
     this.#begin(ballot);
     const seen = this.#requests.known();
     const top = topOf(kept)?.proposal;
@@ -154,7 +160,7 @@ export class Rounds {
     for (const asked of [first, others]) {
       const promise = (link: MemberSession): Promise<MemberState> => {
         const before = asked.get(link.member.name) as MemberState;
-        return this.#requests.write(link, { ...before, promised: ballot, seen }, before, false, limits);
+        return this.#requests.write(link, { ...before, promised: ballot, seen }, roster, before, false, limits);
       };
       const requests = this.#requests.all(promise, [...asked.keys()]);
       const gathered = await gather(this.#clock, requests, limits.memberMs, () => false);
@@ -164,7 +170,7 @@ export class Rounds {
       for (const [name, state] of gathered.answers) promised.set(name, state);
       const counting = this.#admission.counting(present(kept), present(answers), true);
       const counted = new Map([...promised].filter(([name]) => counting.has(name)));
-      if (counted.size >= this.#admission.needed(topOf(counted)?.proposal)) return { ballot, kept: counted };
+      if (counted.size >= this.#admission.needed(topOf(counted)?.proposal)) return { ballot, roster, kept: counted };
       const possible = this.#admission.counting(kept, answers, true);
       const isPossible = possible.size >= this.#admission.needed(topOf(possible)?.proposal);
       if (promised.size < first.size || !isPossible) return undefined;
@@ -176,7 +182,8 @@ export class Rounds {
   async acceptNext(proposal: Proposal, datedAt: Instant | undefined, limits: CallLimits): Promise<Accepted> {
     const targets = this.#requests.counting(this.#requests.own());
     if (!this.#ballot || targets.size < this.#majority) return "refused";
-    return await this.accept({ ballot: forward(this.#ballot), kept: targets }, proposal, datedAt, limits);
+    const { roster } = this.#admission;
+    return await this.accept({ ballot: forward(this.#ballot), roster, kept: targets }, proposal, datedAt, limits);
   }
 
   /**
@@ -189,7 +196,7 @@ export class Rounds {
    * record's nonce, and for a repair.
    */
   async accept(
-    { ballot, kept: targets }: Prepared,
+    { ballot, roster, kept: targets }: Prepared,
     proposal: Proposal,
     datedAt: Instant | undefined,
     limits: CallLimits,
@@ -212,11 +219,11 @@ export class Rounds {
       // An accept never creates a record. A delayed one could do so on a wiped store, which would then seem to have lost nothing.
       while (present.version === undefined) {
         await this.#requests
-          .write(link, { ...present, promised: ballot, seen: state.seen }, present, false, limits)
+          .write(link, { ...present, promised: ballot, seen: state.seen }, roster, present, false, limits)
           .catch(onFailure);
         present = await this.#toCatchUp(link, catchUp, limits);
       }
-      const own = await this.#requests.write(link, state, present, datedAt !== undefined, limits).catch(onFailure);
+      const own = await this.#requests.write(link, state, roster, present, datedAt !== undefined, limits).catch(onFailure);
       if (this.#ballot === ballot) link.own = own;
       this.absences.answered(link.member.name);
     };

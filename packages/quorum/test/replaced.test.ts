@@ -79,6 +79,28 @@ test("a replacement store counts for an election once a process that knows of it
   await write(world, old, ELECTION, 1);
 });
 
+test("a replacement store does not count if its process has learned of it only since it wrote the others", async () => {
+  const world = await World.founded();
+  const old = world.open("old");
+  await write(world, old, ELECTION, 2);
+  const fresh = { c: new SimulatedRecordService(world.clock) };
+  const one = world.open("one", fresh);
+  const before = await one.get();
+  await write(world, world.open("renewed", fresh), OTHER_ELECTION, 4);
+  // The process `one` writes a and b by the old roster. It adopts the new one in a call for another election. Then it writes c.
+  world.passage = ({ by, to }) => (by === "one" && to === "c" ? { arrivals: [{ afterMs: 20, replyAfterMs: 1 }] } : undefined);
+  const writing = one.startPut("first", before?.version);
+  await world.clock.advance(10);
+  await one.get(false, OTHER_ELECTION);
+  const version = versionOf(await writing);
+  await world.clock.advance(1_000);
+  expect(fresh.c.record(ELECTION)).toMatchObject({ nonce: "first" });
+
+  world.passage = ({ by, to }) => ((by === "one" && to === "b") || (by === "old" && to === "a") ? { arrivals: [] } : undefined);
+  await expect(one.put("second", version)).rejects.toMatchObject({ mayHaveBeenApplied: true });
+  expect(await old.put("third", version)).toMatchObject({ stored: true });
+});
+
 test("a process with the old store adopts the new roster, also if only a second read of a member shows it", async () => {
   const world = await World.founded();
   const [old, other] = [world.open("old"), world.open("other")];
