@@ -59,7 +59,7 @@ export class Membership implements MembershipRules {
       markers: this.#markers,
       nobody: this.#nobody,
       members: members.length,
-      whyAbsent: (name) => this.whyAbsent(name),
+      whyAbsent: (name, answer) => this.whyAbsent(name, answer),
     });
     this.#register = new Register(ROSTER, members, proposer, clock, this.#rosterRules);
   }
@@ -139,7 +139,7 @@ export class Membership implements MembershipRules {
     await this.#ask(true, limits);
     if (number <= this.roster.number) return;
     // With an older roster, or none, answers of other stores would count, but writes to these stores would not.
-    throw unknownMembers("STORE_UNAVAILABLE");
+    throw this.#unknownMembers("STORE_UNAVAILABLE");
   }
 
   /**
@@ -198,14 +198,14 @@ export class Membership implements MembershipRules {
       await this.#markers.writeMarker(name, { ...NOTHING, version }, limits);
     }
     await this.#takeIn([name], limits);
-    if (!this.#isIn(name)) throw unknownMembers("STORE_CONFLICT");
+    if (!this.#isIn(name)) throw this.#unknownMembers("STORE_CONFLICT");
   }
 
   async #heal(): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + HEALING_MS;
     const work = async (limits: CallLimits): Promise<void> => {
       await this.#takeIn(this.#lacking(), limits);
-      if (this.#lacking().length > 0) throw unknownMembers("STORE_CONFLICT");
+      if (this.#lacking().length > 0) throw this.#unknownMembers("STORE_CONFLICT");
     };
     // After a failure the next write begins again; `members()` names the members that do not count.
     await this.#repeat(untilMs, () => true, work).catch(() => undefined);
@@ -250,7 +250,8 @@ export class Membership implements MembershipRules {
 
   whyAbsent(name: string, answer?: MemberState): string | undefined {
     const isNew = answer !== undefined && !answer.accepted && this.#isIn(name) && this.roster.later.includes(name);
-    return this.#strangers.whyAbsent(name, this.#roster) ?? (isNew ? REPLACEMENT : undefined);
+    const why = this.#strangers.whyAbsent(name, this.#roster) ?? (answer && this.#strangers.whyClaimed(name, this.#roster));
+    return why ?? (isNew ? REPLACEMENT : undefined);
   }
 
   /**
@@ -295,7 +296,7 @@ export class Membership implements MembershipRules {
     const ownUntilMs = this.#clock.monotonicMs() + 2 * ROUND_TRIPS * memberMs;
     const ownLimits = { signal: new AbortController().signal, untilMs: ownUntilMs, memberMs };
     const reading = this.#read(consistent, ownLimits, true);
-    return await this.#within(limits, reading, () => unknownMembers("STORE_TIMEOUT"));
+    return await this.#within(limits, reading, () => this.#unknownMembers("STORE_TIMEOUT"));
   }
 
   /**
@@ -333,6 +334,16 @@ export class Membership implements MembershipRules {
     return proposal;
   }
 
+  #unknownMembers(code: StoreErrorCode): StoreError {
+    const details = { store: "quorum", operation: "get", election: ROSTER, mayHaveBeenApplied: false };
+    const told = [...this.#members.keys()].flatMap((name) => {
+      const why = this.#strangers.whyClaimed(name, this.#roster);
+      return why === undefined ? [] : [`${name}: ${why}`];
+    });
+    const message = ["The members that answer do not agree on which stores are the members.", ...told].join(" ");
+    return new StoreError(code, message, details);
+  }
+
   #take(roster: Roster): void {
     if (roster.number <= (this.#roster?.number ?? 0)) return;
     this.#roster = roster;
@@ -347,9 +358,4 @@ function unfounded(code: StoreErrorCode, missing: readonly string[], next: strin
     missing.length > 0 ? `${missing.join(" and ")} does not answer, so that nothing is written` : "it is not written yet";
   const details = { store: "quorum", operation: "put", election: MARKER, mayHaveBeenApplied: false, cause };
   return new StoreError(code, `A quorum begins with all of its members: ${why}. ${next}`, details);
-}
-
-function unknownMembers(code: StoreErrorCode): StoreError {
-  const details = { store: "quorum", operation: "get", election: ROSTER, mayHaveBeenApplied: false };
-  return new StoreError(code, "The members that answer do not agree on which stores are the members.", details);
 }

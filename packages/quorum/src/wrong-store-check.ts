@@ -43,6 +43,15 @@ export class WrongStoreCheck {
     return `its store is another one than the quorum's. It has the marker ${this.#shown.get(name)}${as}, and the quorum's has ${present?.incarnations[name]}. Give every process the same stores by the same names${otherwise}.`;
   }
 
+  /** Returns why the claim that a member keeps may keep a quorum from beginning, as a sentence. It must name the present stores. */
+  whyClaimed(name: string, roster: Roster | undefined): string | undefined {
+    const claim = roster ? undefined : this.#rosters.get(name);
+    if (claim?.number !== 0) return undefined;
+    const others = [...this.#shown].filter(([other, marker]) => marker !== claim.incarnations[other]).map(([other]) => other);
+    if (others.length === 0) return undefined;
+    return `its quorum was to begin with another store as ${others.join(", ")}: give every process that store. If no candidate has ever led, stop all processes and empty all stores instead.`;
+  }
+
   /** Reports whether a member's store is not the quorum's, and is never taken in without an administrator. */
   isStranger(name: string, present: Roster | undefined): boolean {
     const marker = this.#shown.get(name);

@@ -287,9 +287,10 @@ test("a claim is not replaced while one of the stores that both name has forgott
   expect([rosterAt(world, "b"), c.record(ROSTER)]).toEqual([0, undefined]);
 });
 
-test("a quorum begins although two stores of one name were replaced before, each after a claim", async () => {
+/** Returns a world in which a claim of another c has replaced a claim of the first one. The processes of both have died. */
+async function withTwoClaims(): Promise<{ readonly world: World; readonly second: SimulatedRecordService }> {
   const world = new World();
-  const [second, third] = [new SimulatedRecordService(world.clock), new SimulatedRecordService(world.clock)];
+  const second = new SimulatedRecordService(world.clock);
   for (const [by, c] of [["one", world.services.c] as const, ["other", second] as const]) {
     world.passage = ({ operation }) => (operation === "put" && shownAt(c) !== undefined ? LOST : undefined);
     const dying = world.open(by, { c });
@@ -300,8 +301,28 @@ test("a quorum begins although two stores of one name were replaced before, each
   }
   world.passage = () => undefined;
   expect(shownAt(world.services.a)).toBe(shownAt(second));
+  return { world, second };
+}
 
-  expect(await stored(world, "mine", [world.open("third", { c: third })])).toBe(1);
+test("a quorum begins although two stores of one name were replaced before, each after a claim", async () => {
+  const { world } = await withTwoClaims();
+
+  expect(await stored(world, "mine", [world.open("third", { c: new SimulatedRecordService(world.clock) })])).toBe(1);
+});
+
+test("a quorum that claims of other stores block says so, and begins once all stores are emptied", async () => {
+  const { world, second } = await withTwoClaims();
+  const other = { b: new SimulatedRecordService(world.clock), c: second };
+  const third = world.open("third", other);
+  const why = "a: its quorum was to begin with another store as b: give every process that store.";
+  for (let times = 0; times < 2; times += 1) {
+    const put = world.clock.runUntil(third.startPut("mine", undefined, 20_000));
+    await expect(put).rejects.toMatchObject({ code: "STORE_TIMEOUT", message: expect.stringContaining(why) });
+  }
+
+  third.clock.kill();
+  for (const store of [world.services.a, second]) for (const election of [MARKER, ROSTER]) store.remove(election);
+  expect(await stored(world, "mine", [world.open("fourth", other)])).toBe(1);
 });
 
 /** Returns the ballot that a store has promised last for the roster, as text. */
