@@ -64,6 +64,16 @@ const ROWS: readonly Row[] = [
     { mayAcquire: true, needsProof: true },
     { do: "await-turn" },
   ],
+  [
+    "a candidate that may acquire because the age is unknown waits for the end that it observes",
+    { mayAcquire: true, polled: { ...EXPIRED, expiresMs: NOW_MS + 1 } },
+    { do: "wait" },
+  ],
+  [
+    "a candidate that may acquire because the age is unknown tries at once if it has not waited",
+    { mayAcquire: true, isFirst: true, polled: { ...EXPIRED, expiresMs: NOW_MS + 1 } },
+    { do: "acquire" },
+  ],
   ["at its turn a candidate acquires if it is among the first", { turn: FIRST }, { do: "acquire" }],
   ["at its turn a candidate forgets its poll if another one may have acquired since", { turn: LATER }, { do: "forget" }],
   [

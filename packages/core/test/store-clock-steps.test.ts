@@ -1,4 +1,4 @@
-import { ConfigurationError, Elector, type Leadership } from "@leasehold/core";
+import { ConfigurationError, Elector, type HeldLeadership } from "@leasehold/core";
 import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import {
   ProcessClock,
@@ -10,6 +10,7 @@ import {
 } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const STORE_CLOCK = { toleranceMs: 100, exact: false, mayStep: true } as const;
 /** By a clock that is this far ahead, a live leader's lease looks expired. */
@@ -38,7 +39,7 @@ function started(options?: ProcessClockOptions): Process {
 }
 
 /** Starts a leader, and waits a second after its acquisition. */
-async function leader(process = started()): Promise<Leadership> {
+async function leader(process = started()): Promise<HeldLeadership> {
   const elector = new Elector({ ...process, election: ELECTION, candidateId: "leader" });
   const leadership = await world.runUntil(elector.campaign());
   await world.advance(1_000);
@@ -238,6 +239,21 @@ describe("a lease whose age is unknown to every process", () => {
 
     await expect(world.runUntil(holder.store.renew(lease, LIMITS))).resolves.toMatchObject({ held: true });
     expect(await isElectedCold()).toBe(false);
+  });
+
+  test("is polled by a standby, which leads soon after its release", async () => {
+    const leadership = await leader(started({ wallOffsetMs: HOUR_MS }));
+    const elector = new Elector({ ...started(), election: ELECTION, candidateId: "standby", expiry: "store-clock" });
+    const stopping = new AbortController();
+    void elector.run(untilAborted, { signal: stopping.signal });
+    const { retryPeriodMs, politeHandoverMs } = elector.timing;
+    await world.advance(retryPeriodMs);
+    service.failOver(0);
+    await world.advance(retryPeriodMs);
+    await world.runUntil(leadership.release());
+    await world.advance(politeHandoverMs);
+    expect(elector.isLeader).toBe(true);
+    stopping.abort();
   });
 
   test("is not written by readers, or while any clock shows it younger than its duration", async () => {

@@ -54,6 +54,8 @@ export function nextMove(situation: Situation): Move {
     !isNew && polled !== undefined && !situation.isWoken && situation.nowMs >= polled.expiresMs && cooldownMs <= 0;
   if (!isExpired && !(polled && isNew)) return readInMs > 0 ? { do: "pause", ms: readInMs } : { do: "read" };
   if (cooldownMs > 0) return { do: "cool-down", leftMs: cooldownMs };
-  if (isExpired || mayAcquire) return { do: isFirst ? "acquire" : "await-turn" };
+  // A lease of unknown age is not over before this candidate has observed its end. Only a first attempt restarts the age.
+  const mayTry = mayAcquire && (isFirst || polled?.expiresMs === Infinity);
+  if (isExpired || mayTry) return { do: isFirst ? "acquire" : "await-turn" };
   return { do: needsProof ? "prove" : "wait" };
 }
