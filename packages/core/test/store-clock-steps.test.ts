@@ -256,6 +256,22 @@ describe("a lease whose age is unknown to every process", () => {
     stopping.abort();
   });
 
+  test("is not written while it is held, even if its reservation is over", async () => {
+    const holder = started({ wallOffsetMs: HOUR_MS });
+    await world.runUntil(win(holder.store, { reservation: { group: "east", durationMs: 4_000 } }));
+    let writes = 0;
+    service.onAccepted = () => {
+      writes += 1;
+    };
+    await world.advance(LEASE_MS - 100);
+    expect(await isElectedCold()).toBe(false);
+    expect(writes).toBe(0);
+
+    await world.advance(100);
+    expect(await isElectedCold()).toBe(false);
+    expect(writes).toBe(1);
+  });
+
   test("is not written by readers, or while any clock shows it younger than its duration", async () => {
     await world.runUntil(win(started().store, { candidateId: "gone" }));
     let writes = 0;

@@ -116,8 +116,7 @@ function firstSeenMs(clock: Clock, { nonceKnownForMs = 0 }: RecordReading): numb
   return clock.monotonicMs() - nonceKnownForMs;
 }
 
-/** Returns the ages at which another candidate may acquire. */
+/** Returns the ages at which another candidate may acquire. While a lease lasts, the end of a block lets nobody acquire. */
 function waitsOf({ termId, leaseDurationMs, bars = [] }: LeaseRecord): number[] {
-  const waits = [termId === null ? null : leaseDurationMs, ...bars.map(({ untilMs }) => untilMs)];
-  return waits.filter((ms) => ms !== null);
+  return termId === null ? bars.flatMap(({ untilMs }) => untilMs ?? []) : [leaseDurationMs];
 }
