@@ -1,6 +1,7 @@
 import { DescribeTableCommand, type AttributeValue } from "@aws-sdk/client-dynamodb";
 import { ConfigurationError, isLeaseholdError, type StoreError } from "@leasehold/core";
-import { onAbort, type Clock, StoreWarnings } from "@leasehold/core/provider";
+import { onAbort, type Clock, sendRequest, StoreWarnings } from "@leasehold/core/provider";
+import { STORE_NAME } from "./dynamodb-errors.ts";
 import type { DynamoDBRequests } from "./requests.ts";
 
 /** The longest wait for a reply of the control plane. */
@@ -106,12 +107,11 @@ export class TableCheck {
 
   /** Sends a question. Never rejects. */
   async #describe(election: string): Promise<void> {
-    const givingUp = new AbortController();
-    const timer = this.#clock.setTimer(() => givingUp.abort(), ANSWER_MS);
     const command = new DescribeTableCommand({ TableName: this.#tableName });
     const label = { operation: "describe-table", election, writes: false };
+    const request = { ...label, clock: this.#clock, store: STORE_NAME, timeoutMs: ANSWER_MS };
     try {
-      const { Table } = await this.#requests.send(command, label, givingUp.signal);
+      const { Table } = await sendRequest(request, (signal) => this.#requests.send(command, label, signal));
       const replicas = Table?.Replicas?.map(({ RegionName }) => RegionName ?? "?") ?? [];
       this.strongReplicas = replicas.length > 0 && Table?.MultiRegionConsistency === "STRONG";
       this.#eventual = this.strongReplicas ? [] : replicas;
@@ -121,8 +121,6 @@ export class TableCheck {
       this.#failure = error as StoreError;
       this.#settled = isDenied(this.#failure);
       this.#warn();
-    } finally {
-      timer.cancel();
     }
   }
 

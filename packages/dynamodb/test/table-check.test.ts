@@ -363,6 +363,16 @@ describe("a first write", () => {
     await expect(msOf(fleet, () => store.acquire(acquiring({ election: "another" })))).resolves.toBe(20 + 20);
   });
 
+  test("waits for no answer two seconds after the question, even if the client ignores its abort", async () => {
+    const fleet = new Fleet();
+    fleet.question = { arrivals: [] };
+    const { store } = fleet.process();
+    await fleet.clock.runUntil(store.read(ELECTION));
+    await fleet.clock.advance(2_000);
+
+    await expect(msOf(fleet, () => store.acquire(acquiring()))).resolves.toBe(20);
+  });
+
   test("waits also after a check, whose own write does not wait", async () => {
     const fleet = new Fleet();
     fleet.question = { arrivals: [] };
