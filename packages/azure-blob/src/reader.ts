@@ -41,8 +41,8 @@ export class BlobReader {
   }
 
   /**
-   * Reads one page of the elections whose blobs' names begin with the prefix. Returns what this process has then observed of each.
-   * Sends one request, and one more for each lease that is breaking or broken.
+   * Reads one page of the elections whose blobs' names begin with the prefix. Returns the state of each election as this process
+   * has observed it. Sends one request, and one more for each lease that is breaking or broken.
    */
   async list(prefix: string, page: ListPage, limits: CallLimits): Promise<ListedPage> {
     const { blobs, next } = await this.#requests.list(prefix, page, limits);

@@ -84,7 +84,7 @@ export function namesElection(command: Command, { env }: ProcessEnvironment): bo
   return command.opts<{ readonly election?: string }>().election !== undefined || Boolean(env["LEASEHOLD_ELECTION"]);
 }
 
-/** Returns the elections that the verb's arguments name, each once. Without arguments it is one, as {@link electionOf} returns. */
+/** Returns the elections that the verb's arguments name, each once. Without arguments, returns the one of {@link electionOf}. */
 export function electionsOf(command: Command, environment: ProcessEnvironment, names: readonly string[]): readonly string[] {
   const given = names.length === 0 ? [undefined] : names;
   return [...new Set(given.map((name) => electionOf(command, environment, name)))];

@@ -288,8 +288,8 @@ export class Scenario {
 }
 
 /**
- * Returns the longest delay until a process without a memory finds a lease expired by the store's own clock. The delay is twice
- * the stated tolerance, because the tolerance is a bound.
+ * Returns the longest delay until a process without a memory finds a lease expired by the store's own clock. The suite allows
+ * twice the stated tolerance.
  */
 export function storeClockLatenessMs({ capabilities }: LeaseStore): number {
   const { storeClock } = capabilities;

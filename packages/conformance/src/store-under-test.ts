@@ -15,8 +15,9 @@ export interface StoreUnderTest {
    */
   readonly leaseMs: number;
   /**
-   * The length of the long outage, in milliseconds. If {@link TestEnvironment.pass} really waits, choose any time of at least four leases.
-   * @defaultValue 40 * leaseMs: ten minutes if that is 15,000
+   * The length of the long outage, in milliseconds. If {@link TestEnvironment.pass} really waits, choose a time of at least four
+   * leases.
+   * @defaultValue 40 * leaseMs: ten minutes for a lease of 15,000 ms
    */
   readonly outageMs?: number | undefined;
   /**

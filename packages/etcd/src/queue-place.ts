@@ -213,7 +213,7 @@ export class QueuePlace implements Place {
 
   #turn(): LeaseSnapshot {
     const { election } = this.#candidate.request;
-    // Another call of this process may have read this place's own key as that of a leader.
+    // Another call of this process may have read this place's own key as the leader's. A vacant lease shows an earlier term.
     const term = Math.min(this.#parts.reader.lastTerm(election), (this.#term ?? 1) - 1);
     return { election, state: "vacant", term };
   }

@@ -1,4 +1,4 @@
-// The coordinator: the holder of the head. Each round reads the slots, computes the next plan and swaps it in.
+// The coordinator is the member that holds the head. Each round reads the slots, computes the next plan and writes it.
 
 import { LeaseholdError } from "@leasehold/core";
 import type { FleetTotals } from "@leasehold/core/diagnostics";
@@ -13,25 +13,28 @@ import { revise, type Revision, type Wishes } from "./revise.ts";
 import { ShardList } from "./shard-list.ts";
 import { SlotWatch } from "./slot-watch.ts";
 
-/** The least time between two revisions. Terms rise by one a second at most, and so stay below the Unix time of a new plan. */
+/**
+ * The least time between two revisions. So revisions rise by at most one a second. A new plan begins at the Unix time in seconds,
+ * which is never lower.
+ */
 const REVISION_MS = 1_000;
-/** A renewal of the head is due at this part of its interval. */
+/** The coordinator renews the head after this fraction of the renew interval. */
 const DUE = 0.9;
-/** So many renew intervals after the warning all members have polled once. */
+/** All members poll the head within this many renew intervals after it shows `isBusy`. */
 const WARNED = 1.2;
-/** Members that come and go, or lists that differ, for so many times `settleMs` do so for long. */
+/** After this many times `settleMs`, a coordinator no longer waits for quiet. It also warns if lists of shards still differ. */
 const LONG = 10;
 
 const NO_ROOM =
   "has no room for all members and shards. Those that do not fit wait until others are gone. Use fewer shards, shorter names or fewer members.";
 
-/** The work of one coordinator, from its acquisition of the head until it gives it up. */
+/** The work of one coordinator, from the acquisition of the head to its release or loss. */
 export class Coordinator {
-  /** Something is under way. */
+  /** True while a change is under way or may soon be needed. */
   isBusy = true;
-  /** Another process may hold the head. */
+  /** True once another process may hold the head. */
   isOver = false;
-  /** One member was seen to live, and no other. */
+  /** True if the last round found exactly one living member. */
   isAlone = false;
   readonly #context: FleetContext;
   readonly #lease: Lease;
@@ -39,10 +42,10 @@ export class Coordinator {
   readonly #watch: SlotWatch;
   readonly #list: ShardList;
   readonly #returns = new Returns();
-  /** The value of the head, and when it was written. */
+  /** The last value that was written to the head, and the time of that write. */
   #told = "";
   #toldMs = -Infinity;
-  /** The plan, once a write of this coordinator has been acknowledged, and when it was written. */
+  /** The plan of this coordinator's last acknowledged write, and the time of the last new revision. */
   #stored: StoredPlan | undefined;
   #revisedMs = -Infinity;
 
@@ -66,17 +69,17 @@ export class Coordinator {
     return new Coordinator(context, outcome.lease);
   }
 
-  /** The plan as this coordinator has written it; `undefined` until a write was acknowledged. */
+  /** The plan that this coordinator has written; `undefined` until a write was acknowledged. */
   get plan(): Plan | undefined {
     return this.#stored?.plan;
   }
 
-  /** The whole fleet; `undefined` until a write of the plan was acknowledged. */
+  /** The totals of the whole fleet; `undefined` until a write of the plan was acknowledged. */
   get totals(): FleetTotals | undefined {
     return this.#stored && totalsOf(this.#stored);
   }
 
-  /** The time until something is due that no member reports: the end of a rest. */
+  /** The time until the next rest of a shard ends. No member reports that end, so the coordinator polls again by then. */
   get dueInMs(): number {
     return this.#returns.nextEndMs(this.#context.clock.monotonicMs());
   }
@@ -111,9 +114,9 @@ export class Coordinator {
   }
 
   /**
-   * Returns the plan to revise; `undefined` if there is none. A plan that was only read is written once more as it is. Once that
-   * write is acknowledged, no failover undoes the plan, and no swap of an earlier coordinator succeeds.
-   * @throws for a plan that is gone, or lower than any process knows: nobody changes it then.
+   * Returns the plan to revise; `undefined` if there is none. A plan that was only read is written once more, unchanged. After
+   * that write is acknowledged, no failover undoes the plan, and no earlier coordinator can replace it.
+   * @throws if the plan is gone, or has a lower revision than a process knows. No coordinator changes the plan then.
    */
   async #readPlan(seen: Seen, known: number): Promise<StoredPlan | undefined> {
     const { records, names } = this.#context;
@@ -132,7 +135,7 @@ export class Coordinator {
   }
 
   async #write(plan: Plan, version: string | undefined): Promise<StoredPlan> {
-    // Until the write is acknowledged, nothing is known of the plan.
+    // Until the write is acknowledged, this coordinator does not know which plan is stored.
     this.#stored = undefined;
     const written = await this.#context.records.writePlan(plan, version);
     if (!written) throw new Error(`Another process wrote the plan of '${this.#context.names.fleet}' first.`);
@@ -147,7 +150,7 @@ export class Coordinator {
     if (next.moves > 0) reporter.moved(next.moves);
   }
 
-  /** Returns what the next plan needs to know of members that come and go. */
+  /** Returns the inputs of the next plan that depend on when members join and leave. */
   #crowd(seen: Seen, plan: Plan | undefined): Pick<Wishes, "settled" | "warned" | "gathering"> {
     const { settleMs, gatherMs, timing } = this.#context;
     const ids = [...seen.values()].filter(lives).map(({ report }) => report?.id ?? "");
@@ -159,11 +162,11 @@ export class Coordinator {
     const busyMs = this.#lasting.ms("busy", this.isBusy);
     this.isAlone = ids.length === 1;
     return {
-      // Where members come and go without end, shards are balanced all the same.
+      // If members join and leave all the time, shards still move for balance after `LONG` times `settleMs`.
       settled: quietMs >= settleMs || busyMs >= LONG * settleMs,
-      // Without a member that could take the shards, there is nobody to warn.
+      // Without a living member, no member has to poll first.
       warned: ids.length === 0 || busyMs >= WARNED * timing.renewIntervalMs,
-      // Gathering ends, whoever comes and goes.
+      // Gathering ends after 3 times `gatherMs`, even if members still join and leave.
       gathering: quietMs < gatherMs && freeMs < 3 * gatherMs,
     };
   }
@@ -177,11 +180,11 @@ export class Coordinator {
     }
   }
 
-  /** The own list counts once all sessions that are not over have an equal one. Until then the plan's shards stay. */
+  /** Returns the coordinator's list once all sessions that are not over have an equal one; until then, the plan's shards. */
   #shards(plan: Plan, seen: Seen): readonly string[] {
     const { shards, names, reporter, settleMs } = this.#context;
     const present = [...plan.shards.keys()];
-    // A session that is shown as expired may live, because the list of members may lag.
+    // The list of members may lag, so a session that it shows as expired may still live.
     const isAgreed = [...seen.values()].every(({ report }) => !report || report.stopping || report.list === shards.mark);
     const isLong = this.#lasting.ms("lists differ", !isAgreed) >= LONG * settleMs;
     const seconds = Math.round((LONG * settleMs) / 1_000);
@@ -190,7 +193,7 @@ export class Coordinator {
     return (isAgreed || present.length === 0 ? this.#list.list : undefined) ?? present;
   }
 
-  /** Says that a reset has lasted for longer than it takes. It was interrupted, then. */
+  /** Warns of a reset that has lasted longer than a reset takes, because such a reset was interrupted. */
   #noteReset({ isResetting, leaseMs }: Plan): void {
     const { names, timing, reporter } = this.#context;
     const isLong = this.#lasting.ms("resets", isResetting === true) > leaseMs + timing.renewIntervalMs;
@@ -198,7 +201,7 @@ export class Coordinator {
     reporter.problem("reset", isLong ? text : undefined);
   }
 
-  /** Tells the members of the plan by the head, and renews it by the same write. */
+  /** Publishes the plan's revision in the head for the members. The same write renews the head. */
   async #tell(known: number, nowMs: number): Promise<void> {
     const { store, timing } = this.#context;
     const { plan, id = "", bytes = 0 } = this.#stored ?? {};
@@ -214,7 +217,7 @@ export class Coordinator {
   }
 }
 
-/** Reports whether a session lives, or may live for all that a new coordinator knows. One that stops goes anyway. */
+/** Reports whether a session lives, or may live while its state is unknown. A stopping session does not count. */
 function lives({ state, report }: SeenSlot): boolean {
   return (state === "held" || state === "unknown") && report?.stopping === false;
 }

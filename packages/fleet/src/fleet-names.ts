@@ -1,4 +1,4 @@
-// The names of a fleet's records. They are ordinary elections of the store, below a prefix of the fleet's own.
+// The names of a fleet's records. Each record is an ordinary election of the store. All names begin with one prefix.
 
 import { ConfigurationError } from "@leasehold/core";
 import { checkName, MAX_NAME_BYTES } from "@leasehold/core/provider";
@@ -10,13 +10,14 @@ export class FleetNames {
   readonly fleet: string;
   readonly head: string;
   readonly plan: string;
-  /** A prefix, as `shards` is. */
+  /** The prefix of the records of the slots. */
   readonly members: string;
-  /** A record whose term is the highest revision that an operator has written. It is listed together with the members. */
+  /** A record whose term is the highest revision that an operator has written. A list of the members contains it, too. */
   readonly told: string;
+  /** The prefix of the records of the shards. */
   readonly shards: string;
 
-  /** @throws {ConfigurationError} for a name that no election could have, or with a slash. */
+  /** @throws {ConfigurationError} for a name with a slash, or a name that an election cannot have. */
   constructor(fleet: unknown) {
     checkName("name", fleet);
     if (fleet.includes("/"))

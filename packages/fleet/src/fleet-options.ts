@@ -8,40 +8,40 @@ import { shardSource, type ShardSource, type ShardsOption } from "./shard-list.t
 
 /** The options of a {@link Fleet}. Durations are in milliseconds. */
 export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
-  /** A store whose `capabilities.fleet`, or that of its `records`, is true. Every member of a fleet uses the same records. */
+  /** A store for which `capabilities.fleet` is true, on the store or on its `records`. All members use the same records. */
   readonly store: LeaseStore;
-  /** The name of the fleet: up to 229 bytes of UTF-8, without a slash. One name is for one kind of work. */
+  /** The name of the fleet: up to 229 bytes of UTF-8, without a slash. Each kind of work needs a fleet of its own. */
   readonly fleet: string;
   /**
-   * The shards: their number, their names, or a function that returns the names. It is asked every `shardsRefreshMs`, and has
-   * `attemptTimeoutMs` to answer. Exactly one of `shards` and `atMost` is given.
+   * The number of shards, their names, or a function that returns the names. The function is called every `shardsRefreshMs`, and
+   * must answer within `attemptTimeoutMs`. Give exactly one of `shards` and `atMost`.
    */
   readonly shards?: ShardsOption | undefined;
-  /** The most members that work at a time, each on one shard. Same as this number of `shards`, with `maxShards: 1`. */
+  /** The most members that work at the same time, each on one shard. It means this number of `shards`, with `maxShards: 1`. */
   readonly atMost?: number | undefined;
   /** The most shards that this member takes. With 0 it only coordinates. @defaultValue no limit */
   readonly maxShards?: number | undefined;
-  /** Members of one priority share by weight: 0.01 to 100. @defaultValue 1 */
+  /** The weight of this member, from 0.01 to 100. Members of one priority share the shards by weight. @defaultValue 1 */
   readonly weight?: number | undefined;
-  /** The members of the highest priority get all the shards that they take. A whole number. @defaultValue 0 */
+  /** A whole number. The members of the highest priority get shards first, up to their `maxShards`. @defaultValue 0 */
   readonly priority?: number | undefined;
   /** A label that people can read, of at most 240 bytes of UTF-8. @defaultValue `<host>-<pid>-<random>` */
   readonly memberId?: string | undefined;
   /**
-   * True if each shard's fence is written before its task begins, so that `store.fence(shard, …)` guards writes. It costs two
-   * requests for each start. Once one member has asked for it, it is on for the whole fleet.
+   * True if a member writes the fence of each shard before its task begins. `store.fence(shard, …)` then guards writes. Each
+   * start costs two more requests. Once one member has asked for fences, the whole fleet has them.
    * @defaultValue true if the store has an atomic fence
    */
   readonly fenced?: boolean | undefined;
-  /** No held shard moves for balance until no member has joined or left for this time. @defaultValue 30_000 */
+  /** A held shard moves for balance only after no member has joined or left for this time. @defaultValue 30_000 */
   readonly settleMs?: number | undefined;
-  /** While most shards are free, the coordinator grants none until no member has joined for this time. @defaultValue 3_000 */
+  /** While most shards are free, none is granted until no member has joined or left for this time. @defaultValue 3_000 */
   readonly gatherMs?: number | undefined;
   /** The time between two calls of the function `shards`. @defaultValue 30_000 */
   readonly shardsRefreshMs?: number | undefined;
-  /** @defaultValue 30_000: a freeze of a member for 19 s costs it no shard */
+  /** The lease of the member. With the default, a member keeps its shards through a freeze of 19 s. @defaultValue 30_000 */
   readonly leaseDurationMs?: number | undefined;
-  /** The pause between two polls of a member while something is under way. @defaultValue 1_000 */
+  /** The pause between two polls of a member while a change is under way. @defaultValue 1_000 */
   readonly retryPeriodMs?: number | undefined;
   /** The destination of log lines, as for an elector. `false` silences warnings, too. */
   readonly logger?: LoggerOption;
@@ -49,8 +49,9 @@ export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
   readonly clock?: Clock | undefined;
 }
 
-/** The options of a member, checked, with the defaults filled in. */
+/** The options that have a value once the defaults are filled in. */
 type Filled = "clock" | "fenced" | "gatherMs" | "maxShards" | "memberId" | "priority" | "settleMs" | "shardsRefreshMs" | "weight";
+/** The checked options of a member, with the defaults filled in. */
 export interface FleetSettings extends Readonly<{ [Name in Filled]: NonNullable<FleetOptions[Name]> }> {
   readonly store: RecordLeaseStore;
   readonly names: FleetNames;
@@ -64,7 +65,10 @@ const OPTIONS = defineOptions<FleetOptions>()(
   "renewIntervalMs renewDeadlineMs retryPeriodMs attemptTimeoutMs drainTimeoutMs stallTimeoutMs logger clock",
 );
 
-/** @throws {ConfigurationError | UnsupportedError} for options that cannot work, with the numbers. Sends nothing. */
+/**
+ * Checks the options, without any request.
+ * @throws {ConfigurationError | UnsupportedError} for options that cannot work. The error shows the values.
+ */
 export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock: Clock) => string): FleetSettings {
   checkOptions("Fleet", options, OPTIONS);
   const found = FUNCTIONS.find((name) => process.env[name]);
@@ -103,28 +107,28 @@ export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock
   };
 }
 
-/** The variables that a platform of functions sets. Cloud Run's services, which may run all the time, have another one. */
+/** A platform of functions sets one of these variables. A Cloud Run service may run all the time, and has another variable. */
 const FUNCTIONS = ["AWS_LAMBDA_FUNCTION_NAME", "FUNCTIONS_WORKER_RUNTIME", "FUNCTION_TARGET"];
 
-/** A freeze takes all shards of a member. So the lease is twice that of an elector. */
+/** Twice the lease of an elector, because a freeze beyond the lease costs a member all of its shards. */
 export const DEFAULT_LEASE_MS = 30_000;
 
-/** The most bytes of a label. The record of a session has its id beside it. */
+/** The most bytes of a `memberId`. The record of a session contains the `memberId` and the session's id. */
 const MAX_MEMBER_ID_BYTES = 240;
 
-/** Returns the options of time with the defaults of a fleet. */
+/** Returns the timing options, with the defaults of a fleet. */
 function timingOf(options: FleetOptions): TimingOptions {
   const { leaseDurationMs = DEFAULT_LEASE_MS, retryPeriodMs = 1_000 } = options;
   const { renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs } = options;
   return { leaseDurationMs, retryPeriodMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs };
 }
 
-/** A record store may belong to a lease store that has leases of its own. Here is the lease store that a fleet makes on it. */
+/** The lease stores that fleets have made, by record store. A fleet makes one if the given store leases outside its `records`. */
 const onRecords = new WeakMap<RecordStore, RecordLeaseStore>();
 
 /**
  * Returns the store of a fleet's records.
- * @throws {ConfigurationError | UnsupportedError} unless a fleet can be kept in this store.
+ * @throws {ConfigurationError | UnsupportedError} if this store cannot keep a fleet.
  */
 export function storeOf(store: LeaseStore): RecordLeaseStore {
   const given = store as Partial<RecordLeaseStore> | null | undefined;

@@ -1,4 +1,4 @@
-// The requests of a fleet that are not requests for a lease: for the plan, the fences of shards, and the list of members.
+// Sends a fleet's requests other than for leases: for the plan, the fences of shards, and the list of members.
 
 import { ForeignRecordError, parseLeaseRecord, RECORD_SCHEMA, sendRequest } from "@leasehold/core/provider";
 import type { LeaseRecord, PutOptions, RecordLeaseStore } from "@leasehold/core/provider";
@@ -8,7 +8,7 @@ import type { Shard } from "./hold.ts";
 import { decodePlan, encodePlan, MAX_PLAN_BYTES } from "./plan-text.ts";
 import type { Plan } from "./plan.ts";
 
-/** The part of a member's settings that its records need. */
+/** The settings that `FleetRecords` needs. */
 type RecordSettings = Pick<FleetSettings, "store" | "clock" | "names" | "memberId"> & {
   readonly timing: Pick<TimingReport, "leaseDurationMs" | "renewIntervalMs" | "attemptTimeoutMs">;
 };
@@ -17,12 +17,12 @@ type RecordSettings = Pick<FleetSettings, "store" | "clock" | "names" | "memberI
 export interface StoredPlan {
   readonly plan: Plan;
   readonly version: string;
-  /** Random, one for each write. */
+  /** A random id of the write that stored this plan. */
   readonly id: string;
   readonly bytes: number;
 }
 
-/** A record, or the term that its fence remembers if the record itself is gone. */
+/** A stored record. If the record is gone, only the term that its fence remembers. */
 interface Found {
   readonly version: string;
   readonly term: number;
@@ -31,7 +31,11 @@ interface Found {
 
 /** The most given-up sessions that a process remembers. */
 const MOST_GIVEN_UP = 1_024;
-/** Their ids, the last first. Their store takes the records for vacant and does not end them, in a later run of the process, too. */
+/**
+ * The ids of the sessions that this process has given up, by store, the latest first. If the release of a session failed, this
+ * process's store still shows its slot as vacant. A coordinator here ends no vacant session, so it needs the id. The map outlives
+ * a run of the member.
+ */
 const givenUp = new WeakMap<RecordLeaseStore, readonly string[]>();
 
 export class FleetRecords {
@@ -43,7 +47,7 @@ export class FleetRecords {
     this.options = options;
   }
 
-  /** Reads the plan. @throws if the record is no plan that this version reads. */
+  /** Reads the plan. @throws if this version cannot read the record as a plan. */
   async readPlan(consistent: boolean): Promise<StoredPlan | undefined> {
     const found = await this.read(this.options.names.plan, consistent);
     if (!found?.record) return undefined;
@@ -51,7 +55,7 @@ export class FleetRecords {
     return { plan: decodePlan(value), version: found.version, id: termId ?? "", bytes: Buffer.byteLength(value) };
   }
 
-  /** Writes a plan in place of the one with this version. Returns `undefined` if another write came first. */
+  /** Writes a plan if the stored plan still has this version. Returns `undefined` if another write came first. */
   async writePlan(plan: Plan, ifVersion: string | undefined): Promise<StoredPlan | undefined> {
     const { names, clock } = this.options;
     const value = encodePlan(plan);
@@ -64,7 +68,7 @@ export class FleetRecords {
     return version === undefined ? undefined : { plan, version, id, bytes };
   }
 
-  /** Lists the members, each as of its own read. @throws unless the list is complete. */
+  /** Lists the members. The records are not read at one instant. @throws if the list is incomplete. */
   async listMembers(): Promise<Map<number, LeaseSnapshot>> {
     const { store, names, timing } = this.options;
     const found = new Map<number, LeaseSnapshot>();
@@ -72,13 +76,13 @@ export class FleetRecords {
       const { election } = listed;
       const slot = names.slotOf(election);
       if (election === names.told && listed.state !== "foreign") this.told = listed.term;
-      // A record that is no lease takes its slot, and nothing else. It counts as held by nobody known.
+      // A record that is no lease only occupies its slot. The state of such a slot is `unknown`.
       if (slot !== undefined) found.set(slot, listed.state === "foreign" ? { election, state: "unknown", term: 0 } : listed);
     }
     return found;
   }
 
-  /** Notes that this process gives the session up: all of its tasks have settled. */
+  /** Records that this process gives the session up. All tasks of the session have settled. */
   giveUp(id: string): void {
     const { store } = this.options;
     givenUp.set(store, [id, ...(givenUp.get(store) ?? [])].slice(0, MOST_GIVEN_UP));
@@ -89,7 +93,7 @@ export class FleetRecords {
     return givenUp.get(this.options.store)?.includes(id) === true;
   }
 
-  /** Makes the shard's fence let this leadership pass, and no earlier one. Returns false if another write came first. */
+  /** Writes the shard's fence, which then refuses all earlier leaderships. Returns false if another write came first. */
   async seal(shard: Shard): Promise<boolean> {
     const { election, term, termId } = shard;
     const found = await this.read(election, true);
@@ -99,7 +103,7 @@ export class FleetRecords {
     return (await this.#put(election, fence, { ifVersion: found?.version, fence })) !== undefined;
   }
 
-  /** Records that the plan has at least this revision. The coordinator sees that in its next list, and reads the plan. */
+  /** Records that the plan has at least this revision. The coordinator's next list shows that, so it reads the plan again. */
   async tell(revision: number): Promise<true> {
     const { told } = this.options.names;
     for (;;) {
@@ -109,7 +113,7 @@ export class FleetRecords {
     }
   }
 
-  /** Reads a record. @throws {ForeignRecordError} if it is none of ours. */
+  /** Reads a record. @throws {ForeignRecordError} if Leasehold has not written the record. */
   async read(name: string, consistent: boolean): Promise<Found | undefined> {
     const { store, timing } = this.options;
     const limits = { timeoutMs: timing.attemptTimeoutMs, consistent };
@@ -143,7 +147,7 @@ export class FleetRecords {
   }
 }
 
-/** The fence of a shard has a later term than the plan: the plan was restored, or the fence belongs to another fleet. */
+/** The fence of a shard has a later term than the plan. Either the plan was restored, or the fence belongs to another fleet. */
 export class FenceAheadError extends LeaseholdError {
   constructor({ election, name, term }: Shard, fenceTerm: number) {
     super(

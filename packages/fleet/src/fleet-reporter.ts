@@ -1,4 +1,4 @@
-// The events of a member, for its listeners, its log and the diagnostics channel.
+// Reports the events of a member to its listeners, its log and the diagnostics channel.
 
 import { channel } from "node:diagnostics_channel";
 import { isLeaseholdError } from "@leasehold/core";
@@ -8,7 +8,7 @@ import type { FleetEvents } from "./fleet-events.ts";
 import type { FleetSettings } from "./fleet-options.ts";
 import type { FleetRecords } from "./fleet-records.ts";
 
-/** All parts of a member share this. */
+/** The settings and objects that all parts of a member share. */
 export interface FleetContext extends FleetSettings {
   readonly records: FleetRecords;
   readonly reporter: FleetReporter;
@@ -22,7 +22,7 @@ export class FleetReporter {
   readonly #member: WeakRef<FleetHandle>;
   /** The code of the failure that was logged last; undefined once the store answers again. */
   #failure: string | undefined;
-  /** The problems that last. The same one is not repeated. */
+  /** The last problem of each kind. An unchanged problem is not logged again. */
   readonly #problems = new Map<string, string | undefined>();
 
   constructor({ logger, names, memberId }: FleetSettings, member: FleetHandle) {
@@ -35,7 +35,7 @@ export class FleetReporter {
     });
   }
 
-  /** Writes a line, publishes the event, and calls the listeners. */
+  /** Writes a line to the log, publishes the event, and calls the listeners. */
   emit<Name extends keyof FleetEvents>(name: Name, event: FleetEvents[Name]): void {
     if (name !== "renewed") this.#write(name, event);
     this.#publish(name, 1);
@@ -67,7 +67,7 @@ export class FleetReporter {
     this.#journal.write("info", `${this.#common.fleet}: ${shards} shards move for balance`, { ...this.#common, shards });
   }
 
-  /** Writes a problem that a person has to know of. `undefined`: there is none of the kind any more. */
+  /** Logs a problem that an operator has to know. `undefined` means that the problem of this kind is over. */
   problem(kind: "answer" | "lists" | "room" | "reset", problem: string | undefined): void {
     const former = this.#problems.get(kind);
     this.#problems.set(kind, problem);
@@ -75,7 +75,7 @@ export class FleetReporter {
     this.#journal.warn("LEASEHOLD_FLEET", "error", redact(problem), this.#common);
   }
 
-  /** Logs the first failure of each code, and then the recovery. `undefined` means that the store has answered. */
+  /** Logs a failure if its code differs from the last one, and later the recovery. `undefined`: the store has answered. */
   contact(error: unknown): void {
     const { fleet } = this.#common;
     const message = error === undefined ? undefined : messageOf(error);

@@ -1,4 +1,4 @@
-// A fleet as a reader finds it: its members, and the state of each shard.
+// The status of a fleet: its members, and the state of each shard.
 
 import type { LeaseStore } from "@leasehold/core";
 import { DEFAULT_REQUEST_TIMEOUT_MS, sharedClock } from "@leasehold/core/provider";
@@ -8,30 +8,30 @@ import { FleetRecords } from "./fleet-records.ts";
 import { isSession, type Entry } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
-/** One member of a fleet, as of its own read. */
+/** One member of a fleet, as its own record shows it. */
 export interface MemberStatus {
-  /** The name of its session's lease. */
+  /** The name of the lease of this member's session. */
   readonly election: string;
   readonly memberId: string;
-  /** The state of its session's lease. A first read of a store without an exact clock may return `unknown`. */
+  /** The state of the lease of this member's session. The first read may return `unknown` if the store has no exact clock. */
   readonly state: "held" | "ending" | "expired" | "unknown";
   readonly term: number;
   /** True once this member was asked to stop. Other members take its shards over. */
   readonly isStopping: boolean;
-  /** The number of shards that the plan gives it. */
+  /** The number of shards that the plan grants to this member. */
   readonly shards: number;
-  /** The time since its last renewal, in milliseconds; 0 if the reader cannot tell. */
+  /** The time since the member's last renewal, in milliseconds; 0 if the reader cannot know it. */
   readonly ageMs: number;
 }
 
 /**
  * One shard of a fleet.
- * - `held`: the plan gives it to a member, whose session is held.
- * - `leaving`: its member is asked to let it go.
+ * - `held`: the plan grants the shard to a member whose session is held.
+ * - `leaving`: its member is asked to let the shard go.
  * - `lost`: the session of its member has expired, was ended, or is over.
- * - `unknown`: its member's state is unknown.
- * - `failing`: free after failures; it rests, or waits for another member.
- * - `free`: no member has it.
+ * - `unknown`: the state of its member is unknown.
+ * - `failing`: the shard is free after failures. It rests, or waits for another member.
+ * - `free`: no member has the shard.
  */
 export interface ShardStatus {
   readonly name: string;
@@ -39,7 +39,7 @@ export interface ShardStatus {
   readonly memberId?: string | undefined;
   /** The fencing term; absent while no member has it. */
   readonly term?: number | undefined;
-  /** The failures in a row. */
+  /** The number of failures in a row. */
   readonly failures: number;
 }
 
@@ -51,14 +51,14 @@ export interface FleetStatus {
   readonly coordinator?: string | undefined;
   /** True if shards have fences. */
   readonly fenced: boolean;
-  /** True while {@link resetFleet} is under way: no shard is granted. */
+  /** True while {@link resetFleet} is under way. No shard is granted then. */
   readonly isResetting: boolean;
   readonly members: readonly MemberStatus[];
   readonly shards: readonly ShardStatus[];
 }
 
 /**
- * Reads a fleet by one or two lists and two reads. The result is no snapshot: a shard may move between these requests.
+ * Reads a fleet with one or two lists and two reads. The result is no snapshot: a shard may move between these requests.
  * @throws {ConfigurationError | UnsupportedError} at once for bad input.
  * @throws {StoreError} if a request fails.
  */
@@ -71,7 +71,7 @@ export async function readFleet(store: LeaseStore, fleet: string): Promise<Fleet
     records.readPlan(true),
     records.listMembers(),
   ]);
-  // The age by an inexact store clock is trusted only after a second list has confirmed it.
+  // If a store's clock is inexact, an age counts only after a second list has confirmed it.
   const isUnsure = hasClock && [...first.values()].some(({ state }) => state === "unknown");
   const listed = isUnsure ? await records.listMembers() : first;
   const { revision = 0, fenced = false, isResetting = false, members: named, shards } = stored?.plan ?? {};
@@ -100,7 +100,7 @@ export async function readFleet(store: LeaseStore, fleet: string): Promise<Fleet
   return { fleet, revision, coordinator, fenced, isResetting, members, shards: statuses };
 }
 
-/** Opens the records of a fleet for a process that is no member. */
+/** Opens the records of a fleet for a process that is not a member. */
 export function openFleet(given: LeaseStore, fleet: string): FleetRecords {
   const store = storeOf(given);
   const names = new FleetNames(fleet);

@@ -23,9 +23,9 @@ const RUN_OPTIONS = { signal: true } as const satisfies Record<keyof FleetRunOpt
 /**
  * One member of a fleet: a process that shares the shards with the other members.
  *
- * At any instant at most one member holds a valid shard of a name. As for an elector, this requires that the rates of clocks differ
- * by less than 10%. The store must not lose acknowledged writes. Each grant of a shard has a higher term than all grants
- * before it. A paused process may still send a late write. `store.fence(shard, …)` refuses it once a later holder has begun.
+ * At any instant at most one member holds a valid shard of each name. As for an elector, the rates of the clocks must differ by
+ * less than 10%. The store must not lose acknowledged writes. Each grant of a shard has a higher term than all grants before
+ * it. A paused process may still send a late write. `store.fence(shard, …)` refuses that write once a later holder has begun.
  *
  * A member costs the store about two requests for each renew interval, whatever the number of shards.
  *
@@ -45,14 +45,14 @@ export class Fleet implements AsyncDisposable {
   /** The times of this member, with the defaults filled in. */
   readonly timing: TimingReport;
   readonly #settings: FleetSettings;
-  /** Kept, because the reporter's reference is weak. */
+  /** This field keeps the handle alive, because the reporter has only a weak reference to it. */
   readonly #handle: FleetHandle;
   readonly #reporter: FleetReporter;
-  /** The member of the last run. Its tasks may have outlasted it. */
+  /** The member of the last run. Its tasks may still run after that run has ended. */
   #member: FleetMember | undefined;
   #running: Promise<void> | undefined;
 
-  /** @throws {ConfigurationError | UnsupportedError} for options that cannot work, with the numbers. Sends nothing. */
+  /** Sends nothing. @throws {ConfigurationError | UnsupportedError} for options that cannot work. The error shows the values. */
   constructor(options: FleetOptions) {
     this.#settings = checkFleetOptions(options, defaultCandidateId);
     this.fleet = this.#settings.names.fleet;
@@ -62,7 +62,7 @@ export class Fleet implements AsyncDisposable {
     this.#reporter = new FleetReporter(this.#settings, this.#handle);
   }
 
-  /** The shards that this member holds, and that are valid at this moment. */
+  /** The shards that this member holds and that are valid now. */
   get shards(): readonly Shard[] {
     return this.#member?.holds.valid ?? [];
   }
@@ -83,17 +83,18 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Joins the fleet, and calls the task for each shard that this member is given, side by side. Runs until the signal aborts or
-   * `stop` is called. Then other members take the shards over, and it resolves.
+   * Joins the fleet, and calls the task for each shard that this member is granted. The tasks run concurrently. `run` ends once
+   * the signal aborts or `stop` is called. Other members then take the shards over.
    *
-   * A task that returns gives its shard back, and another member gets it. A task that throws gives it back, too: the shard rests
-   * for 2 s, then 4 s, up to 60 s, and `run` goes on. A task of a shard never begins before the former one of this process has
-   * settled. After an outage of the store the member joins again.
+   * A task that returns or throws gives its shard back, and another member gets the shard. After a throw the shard first rests,
+   * for 2 s, then 4 s, up to 60 s, and `run` continues. This process begins no task of a shard before its former task of that
+   * shard has settled. After an outage of the store the member joins again.
    *
-   * @throws {ConfigurationError | AlreadyAbortedError | ElectorBusyError} before any request. A fleet is busy until all tasks of an
-   * earlier run have settled.
-   * @throws {StoreError} if the store has only refused (no rights, no table) for a whole lease since the start.
-   * @throws {DrainTimeoutError} if it stops, and a task has not settled `drainTimeoutMs` and one lease after its signal aborted.
+   * @throws {ConfigurationError | AlreadyAbortedError | ElectorBusyError} before any request. A fleet is busy until all tasks of
+   *   an earlier run have settled.
+   * @throws {StoreError} if, since the start, the store has refused all requests for a whole lease (no rights, no table).
+   * @throws {DrainTimeoutError} if the member stops and a task still runs `drainTimeoutMs` and one lease after its signal
+   *   aborted.
    */
   async run(task: ShardTask, options: FleetRunOptions = {}): Promise<void> {
     if (typeof task !== "function")
@@ -116,8 +117,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Hands all shards over, and ends `run`. Resolves when that is done. Does nothing if this member does not run. A task that
-   * awaits it waits for itself.
+   * Gives all shards to other members, and ends `run`. Resolves once `run` has ended. Does nothing if this member does not run. A
+   * task must not await `stop`, because `stop` waits for the task.
    * @throws what `run` throws.
    */
   async stop(): Promise<void> {

@@ -1,15 +1,15 @@
-// The value of the head: the record that the coordinator leases and every member polls.
+// The value of the head. The coordinator leases the head, and every member polls it.
 
 import { isCount } from "./plan.ts";
 
 export interface Head {
   /** The last revision of the plan whose write was acknowledged. */
   readonly revision: number;
-  /** The id of that write. It tells two writes of one revision apart, of which a failover has undone one. */
+  /** The id of that write. Two writes may have the same revision, if a failover has undone one of them. */
   readonly id: string;
-  /** True while a change is under way: members then poll often. */
+  /** True while a change is under way. Members then poll often. */
   readonly isBusy: boolean;
-  /** The number of members, and the bytes of the plan: members spread their reads of a large plan. */
+  /** The number of members, and the bytes of the plan. Members use both to spread their reads of a large plan. */
   readonly members: number;
   readonly bytes: number;
 }
@@ -20,7 +20,7 @@ export function encodeHead({ revision, id, isBusy, members, bytes }: Head): stri
   return JSON.stringify({ r: revision, i: id, b: isBusy ? 1 : 0, m: members, s: bytes });
 }
 
-/** Parses the value of the head. For any other text it returns `NO_HEAD`, with which members poll often. */
+/** Parses the value of the head. For any other text it returns `NO_HEAD`, so that members poll often. */
 export function decodeHead(value: string | undefined): Head {
   try {
     const { r, i, b, m, s } = JSON.parse(value ?? "") as Record<string, unknown>;

@@ -1,4 +1,4 @@
-// One shard in the hands of this process: what its task receives, and the states through which it goes.
+// One shard that this process holds: the object for its task, and its states from the grant to the end.
 
 import type { HeldLeadership, Leadership, LeaseholdError } from "@leasehold/core";
 import { LeadershipEndedError, onAbort, sleep } from "@leasehold/core/provider";
@@ -6,11 +6,12 @@ import type { FleetSettings } from "./fleet-options.ts";
 import type { Ended } from "./report.ts";
 
 /**
- * A shard that this process holds. It is a leadership with a name: `store.fence(shard, …)` and all code that takes a leadership
- * take a shard. It is renewed with the session of its member, and publishes nothing.
+ * A shard that this process holds. It is a leadership with a name, so `store.fence(shard, …)` accepts a shard. The session of the
+ * member renews it. A shard publishes nothing.
  *
- * `isValid()` is true for at most one holder of the shard at any instant, under the conditions of an elector. It turns false once
- * the task has settled, or has outlasted its drain. It is false in the first statement after a freeze that outlasted the lease.
+ * At any instant `isValid()` is true for at most one holder of the shard, under the conditions of an elector. It becomes false
+ * once the task has settled, or has run longer than its time to drain. After a freeze that was longer than the lease, it is false
+ * from the first statement on.
  */
 export interface Shard extends Omit<Leadership, "publish" | "renew"> {
   /** The name of the shard. */
@@ -26,7 +27,7 @@ const WORKED_MS = 60_000;
 /** The parts that all holds of a process share. */
 export interface HoldContext extends Pick<FleetSettings, "clock" | "names" | "memberId" | "timing"> {
   readonly task: ShardTask;
-  /** Makes the shard's fence pass this hold. Returns false if the task must not begin. Throws for a failure of the shard. */
+  /** Writes the shard's fence for this hold. Returns false if the task must not begin. Throws if the shard counts as failed. */
   readonly seal: (shard: Shard) => Promise<boolean>;
   readonly onStarted: (shard: Shard) => void;
   readonly onOverrun: (shard: Shard) => void;
@@ -45,7 +46,7 @@ export class Hold {
   readonly #stop = new AbortController();
   readonly #startedMs: number;
   #checkpointMs: number;
-  /** Aborts once the task has settled. Most holds never wait for that. */
+  /** Aborts once the task has settled. It is created at the first wait, because most holds never wait. */
   #waiting: AbortController | undefined;
   #stalled: Error | undefined;
   #isOver = false;
@@ -61,12 +62,15 @@ export class Hold {
     this.settled = this.#work();
   }
 
-  /** True once it was told to stop. */
+  /** True once the task was asked to stop. */
   get isLeaving(): boolean {
     return this.#stop.signal.aborted;
   }
 
-  /** Aborts the task's signal. If the task outlasts its drain, the shard becomes invalid, and is let go one lease later. */
+  /**
+   * Aborts the task's signal. If the task runs longer than its time to drain, the shard becomes invalid. One lease later this
+   * process lets the shard go.
+   */
   leave(reason: Error = this.#endedError("it moves to another member.")): void {
     if (this.isLeaving) return;
     this.#stop.abort(reason);
@@ -78,10 +82,10 @@ export class Hold {
     let failed: { readonly error: unknown } | undefined;
     let isReturned = false;
     try {
-      // After a freeze no timer has run yet, so the clocks decide.
+      // After a freeze, the timers have not run yet. So `isValid()` reads the clocks.
       if ((await seal(this.shard)) && !this.isLeaving && this.shard.isValid()) {
         onStarted(this.shard);
-        // The wait for the fence is no stall.
+        // The wait for the fence does not count as a stall.
         this.#checkpointMs = clock.monotonicMs();
         void this.#watchStall();
         await task(this.shard);
@@ -106,7 +110,7 @@ export class Hold {
     this.#letGo("failed", this.#endedError("its task has not settled in time."));
   }
 
-  /** Ends a task that has not called `checkpoint()` for `stallTimeoutMs`. It counts as failed. */
+  /** Ends a task that has not called `checkpoint()` for `stallTimeoutMs`. Such a task counts as failed. */
   async #watchStall(): Promise<void> {
     const { clock, timing } = this.#context;
     const { stallTimeoutMs } = timing;
@@ -126,7 +130,7 @@ export class Hold {
     await sleep(this.#context.clock, ms, this.#waiting.signal).catch(() => undefined);
   }
 
-  /** Makes the shard invalid for good, and only then reports that it was let go. */
+  /** Makes the shard invalid for good, and then reports its end once. */
   #letGo(how: Ended["how"], error: unknown): void {
     this.#isOver = true;
     if (this.#isLetGo) return;
@@ -146,7 +150,7 @@ export class Hold {
     let ended: Promise<Error> | undefined;
     return {
       signal,
-      /** Most tasks never ask for the promise. */
+      /** The promise is created at the first access, because most tasks never need it. */
       get ended() {
         return (ended ??= whenAborted(signal));
       },

@@ -1,4 +1,4 @@
-// The shards that this process holds, and those that its report must name because it has let them go.
+// The shards that this process holds, and the ended shards that its report must name.
 
 import type { HeldLeadership } from "@leasehold/core";
 import { onAbort } from "@leasehold/core/provider";
@@ -11,11 +11,11 @@ export class Holds {
   /** The revision of the plan that this session has carried out. */
   applied = 0;
   readonly #context: HoldContext;
-  /** The shards that this process has not let go. */
+  /** The shards that this process has started and not yet let go. */
   readonly #held = new Map<string, Hold>();
-  /** The shards that were let go although their tasks still run. None of them starts here again until then. */
+  /** The shards that were let go while their tasks still ran. A shard starts here again only after that task has settled. */
   readonly #stuck = new Map<string, Hold>();
-  /** The shards that were let go in this session. Each stays here until the plan no longer grants it to this session. */
+  /** The shards that were let go in this session. Each stays here until the plan no longer contains its grant. */
   readonly #ended = new Map<string, Ended>();
   #whenEmpty: (() => void) | undefined;
 
@@ -38,7 +38,7 @@ export class Holds {
     return this.all.map(({ shard }) => shard).filter((shard) => shard.isValid());
   }
 
-  /** Tasks that still run although their time to drain is over. */
+  /** The shards whose tasks still run although the time to drain is over. */
   get stuck(): readonly Hold[] {
     return [...this.#stuck.values()];
   }
@@ -47,12 +47,12 @@ export class Holds {
     return [...this.#ended.values()];
   }
 
-  /** The names of the shards whose tasks are to stop, or of all if the member stops. */
+  /** Returns the names of the shards that were asked to leave. While the member stops, returns the names of all shards. */
   draining(isStopping: boolean): Set<string> {
     return new Set(this.all.filter(({ isLeaving }) => isStopping || isLeaving).map(({ shard }) => shard.name));
   }
 
-  /** Begins a new session, and forgets the one before it. When the session ends, all of its shards end. */
+  /** Begins a new session, and forgets the ended shards of the former one. All shards end with the new session. */
   begin({ signal }: HeldLeadership): void {
     this.#ended.clear();
     this.applied = 0;
@@ -60,7 +60,7 @@ export class Holds {
   }
 
   /**
-   * Carries out a plan: starts the shards that it grants to this very session, and ends all others. Ignores a plan that is not
+   * Carries out a plan: starts the shards that the plan grants to this session, and ends all others. Ignores a plan that is not
    * newer than the last one.
    */
   apply(plan: Plan, slot: number, session: HeldLeadership, isStopping: boolean): void {
@@ -76,7 +76,7 @@ export class Holds {
       const held = this.#held.get(shard);
       if (held) {
         if (leaving) held.leave();
-        // The old task of the shard runs in an earlier term. A process never runs two at a time.
+        // The shard's task still runs in an earlier term. A process never runs two tasks of one shard at the same time.
         if (held.since !== since) this.#refuse(shard, since);
       } else if (this.#stuck.has(shard)) this.#refuse(shard, since);
       else if (!leaving && !isStopping && !this.#ended.has(shard)) {
@@ -90,7 +90,7 @@ export class Holds {
     for (const held of this.all) held.leave(reason);
   }
 
-  /** Resolves when all shards have been let go: their tasks have settled, or have outlasted their drain and a lease. */
+  /** Resolves when all shards have been let go. Each task has then settled, or has run for one lease after its time to drain. */
   async empty(): Promise<void> {
     if (this.#held.size > 0) await new Promise<void>((resolve) => (this.#whenEmpty = resolve));
   }
@@ -106,7 +106,7 @@ export class Holds {
       this.#stuck.set(shard, hold);
       void hold.settled.then(() => this.#stuck.delete(shard));
     }
-    // A later term of the shard may have been refused meanwhile.
+    // `#refuse` may have recorded a later term of the shard meanwhile.
     if ((this.#ended.get(shard)?.since ?? 0) < since) this.#ended.set(shard, end);
     if (this.#held.size === 0) this.#whenEmpty?.();
   }

@@ -1,9 +1,9 @@
-// Many requests of one process, of which some are under way at once.
+// Limits the number of requests of one process that are under way at once.
 
-/** More of them could starve the renewals of the session. */
+/** The most requests under way at once. More of them could delay the renewals of the session. */
 const AT_ONCE = 16;
 
-/** Returns a function that sends requests in turns. */
+/** Returns a function that sends a request, once fewer than `AT_ONCE` others are under way. */
 export function inTurns(): <T>(request: () => Promise<T>) => Promise<T> {
   const waiting: Array<() => void> = [];
   let underWay = 0;

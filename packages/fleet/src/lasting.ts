@@ -1,17 +1,17 @@
-// For how long something has been so without a break, by the monotonic clock of this process.
+// Measures how long a condition has held without a break, by the monotonic clock of this process.
 
 import type { Clock } from "@leasehold/core/provider";
 
 export class Lasting {
   readonly #clock: Clock;
-  /** By kind and name. */
+  /** The time at which each condition began to hold, by kind and name. */
   readonly #sinceMs = new Map<string, ReadonlyMap<string, number>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Notes which names of a kind are so now. Returns for how long each has been. A name that is missing once begins anew. */
+  /** Records the names for which a condition holds now. Returns how long it has held for each. A missing name starts anew. */
   all(kind: string, names: Iterable<string>): ReadonlyMap<string, number> {
     const nowMs = this.#clock.monotonicMs();
     const before = this.#sinceMs.get(kind);
@@ -20,7 +20,7 @@ export class Lasting {
     return new Map(Array.from(sinceMs, ([name, ms]) => [name, nowMs - ms]));
   }
 
-  /** Notes whether something is so now. Returns for how long it has been; `-Infinity` if it is not. */
+  /** Records whether a condition holds now. Returns how long it has held; `-Infinity` if it does not hold. */
   ms(kind: string, isSo: boolean, name = ""): number {
     return this.all(kind, isSo ? [name] : []).get(name) ?? -Infinity;
   }

@@ -1,4 +1,4 @@
-// One process of a fleet: its session, its polls, its shards, and the coordinator's work while it holds the head.
+// One process of a fleet. It holds a session, polls the head and runs shards. While it holds the head, it also coordinates.
 
 import type { HeldLeadership, LeaseSnapshot } from "@leasehold/core";
 import { DrainTimeoutError, isMisuse, isRefusal, onAbort, sleep } from "@leasehold/core/provider";
@@ -15,30 +15,30 @@ import { encodeReport } from "./report.ts";
 import { sealing } from "./seals.ts";
 import { idOf, Slots, type Session } from "./session.ts";
 
-/** A stopping member waits this many renew intervals for a coordinator to move its shards. Then it ends its tasks itself. */
+/** A stopping member waits this many renew intervals for a coordinator to move its shards. Then the member ends its tasks. */
 const PATIENCE = 4;
-/** After so many failed rounds a coordinator lets the other members try. */
+/** After this many failed rounds in a row, a coordinator gives up the head. Another member can then acquire it. */
 const MAX_FAILURES = 3;
 /** At least this fraction of the retry period passes between two polls, however many tasks end. */
 const LEAST_PAUSE = 0.2;
-/** All members together read a large plan at this rate, in bytes per millisecond. */
+/** The rate at which all members together read a large plan, in bytes per millisecond. */
 const READ_RATE = 16_000;
 
 export class FleetMember {
   readonly holds: Holds;
-  /** The office of this member while it holds the head. */
+  /** The coordinator of the fleet, while this member holds the head. */
   coordinator: Coordinator | undefined;
   readonly #context: FleetContext;
   readonly #slots: Slots;
   #failedRounds = 0;
-  /** Until then this member does not compete for the head. */
+  /** Before this instant the member does not try to acquire the head. */
   #standsBackUntilMs = -Infinity;
   #head: Head = NO_HEAD;
   /** The highest revision that a head has shown. */
   #confirmed = 0;
   /** The highest revision that this process has carried out, in any session. */
   #carriedOut = 0;
-  /** The plan asks for fences. */
+  /** True if the fence of each shard is written before its task begins. */
   #isFenced: boolean;
   #reported = "";
   #hasContact = false;
@@ -59,7 +59,7 @@ export class FleetMember {
       onStarted: (shard) => reporter.emit("shardStarted", { shard }),
       onOverrun: (shard) => reporter.emit("overrun", { shard }),
       onLetGo: ({ shard }, { how }, error) => {
-        // A failure is told with the next renewal, because its shard rests anyway.
+        // A failure does not wake the member, because the shard rests anyway.
         if (how === "failed" || how === "failed-late") return reporter.emit("shardFailed", { shard, error });
         reporter.emit("shardStopped", { shard });
         this.#wake?.();
@@ -67,14 +67,14 @@ export class FleetMember {
     });
   }
 
-  /** Hands every shard over, and leaves. */
+  /** Gives every shard to other members, and leaves the fleet. */
   stop(): void {
     this.#isStopping = true;
     this.#wake?.();
   }
 
   /**
-   * Joins, works, and joins again after a session was lost. Resolves once the member has stopped.
+   * Joins the fleet, and runs shards until the member stops. After the loss of a session the member joins again.
    * @throws {DrainTimeoutError} if a task still runs although its time to drain is over.
    */
   async run(): Promise<void> {
@@ -92,7 +92,7 @@ export class FleetMember {
     const { clock, timing, records } = this.#context;
     while (!this.#isStopping) {
       try {
-        // A member that cannot read the plan would be granted shards that it never starts.
+        // A member that cannot read the plan must not join, because it would never start its shards.
         const stored = await records.readPlan(true);
         const session = await this.#slots.take(stored?.plan.members ?? new Map());
         this.#contact(undefined);
@@ -123,7 +123,7 @@ export class FleetMember {
       if (!isOver()) await this.#pause(this.#pauseMs());
     }
     stopListening();
-    // A member without a session does not plan either. A task that drains for long must not keep others from it.
+    // A member without a session must not coordinate. Resigning before the drain lets another member coordinate at once.
     await this.#resign();
     this.holds.leaveAll();
     await this.holds.empty();
@@ -131,7 +131,7 @@ export class FleetMember {
     reporter.emit("left", { slot, term });
   }
 
-  /** Gives the session up. If a task still runs, the session is left to expire. */
+  /** Releases the session. While a task still runs, the session is not released and may expire. */
   async #leave({ leadership, elector }: Session): Promise<void> {
     const { stuck } = this.holds;
     const release = async (): Promise<void> => {
@@ -139,19 +139,19 @@ export class FleetMember {
       await leadership.release().catch(() => undefined);
     };
     if (stuck.length === 0) return await release();
-    // This ends the renewals once the time to drain is over, and releases nothing.
+    // `stop` ends the renewals once the time to drain is over. It does not release the session.
     void elector.stop().catch(() => undefined);
     void Promise.all(stuck.map(({ settled }) => settled)).then(release);
   }
 
-  /** Polls, carries the plan out, and reports. A failure of one does not keep the others back. */
+  /** Polls, carries out the plan, and reports. If one of these steps fails, the others still run. */
   async #step(session: Session): Promise<void> {
     const { leadership } = session;
     const failures: unknown[] = [];
     const failed = (error: unknown): void => void failures.push(error);
     await this.#poll(leadership).catch(failed);
     await this.#carryOut(session).catch(failed);
-    // No coordinator has taken the shards of this member although it has waited for one.
+    // No coordinator has moved the shards of this stopping member in time.
     const waitsMs = this.#lasting.ms("stops", this.#isStopping);
     if (waitsMs > PATIENCE * this.#context.timing.renewIntervalMs) this.holds.leaveAll();
     await this.#report(leadership).catch(failed);
@@ -217,14 +217,14 @@ export class FleetMember {
     this.#carriedOut = Math.max(this.#carriedOut, this.holds.applied);
   }
 
-  /** Returns the plan if the head has the id of its write. Such a write was acknowledged, so no failover undoes it. */
+  /** Returns the plan only if the head names the plan's write. Such a write was acknowledged, so no failover undoes it. */
   async #readPlan(): Promise<Plan | undefined> {
     const { clock, records } = this.#context;
     const spreadMs = (this.#head.members * this.#head.bytes) / READ_RATE;
     if (spreadMs > 1) await sleep(clock, spreadMs * clock.random());
     const found = await records.readPlan(false);
     const counts = (): boolean => found?.plan.revision === this.#head.revision && found.id === this.#head.id;
-    // The plan may have changed since the poll.
+    // The plan may have changed since the last read of the head.
     if (!counts()) await this.#readHead();
     return counts() ? found?.plan : undefined;
   }
@@ -264,7 +264,7 @@ export class FleetMember {
     return isFast ? Math.min(retryPeriodMs, aimMs) * (0.8 + 0.2 * clock.random()) : aimMs;
   }
 
-  /** Waits. A shard that is let go, a stop or a lost session ends the wait early, but not the first part of it. */
+  /** Waits. A shard that is let go, a stop or a lost session ends the wait, but not before `LEAST_PAUSE`. */
   async #pause(ms: number): Promise<void> {
     const { clock, timing } = this.#context;
     const leastMs = Math.min(ms, LEAST_PAUSE * timing.retryPeriodMs);

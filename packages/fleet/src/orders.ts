@@ -1,4 +1,4 @@
-// The orders of an operator. Each one changes the plan by compare-and-swap, as a coordinator does.
+// The orders of an operator. Each order changes the plan by compare-and-swap, as a coordinator does.
 
 import { ConfigurationError, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
@@ -10,12 +10,12 @@ import { decodePlan } from "./plan-text.ts";
 import { ownerOf, type Plan } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
-/** The number of times that an order tries to write the plan, because a coordinator may write it at the same time. */
+/** An order tries this many times to write the plan, because a coordinator may write it at the same time. */
 const TRIES = 8;
 
 /**
- * Asks the holder of a shard to leave it. Another member gets it, as after a failure; with one member its task begins anew. Returns
- * false if that term of the shard is over. A repeated order does nothing.
+ * Asks the holder of a shard to leave it. Another member gets the shard, as after a failure. If there is no other member, the
+ * task begins anew. Returns false if that term of the shard is over. A repeated order does nothing.
  * @param options.ifTerm the term of the shard, as {@link readFleet} shows it.
  * @throws {ConfigurationError | UnsupportedError} at once for bad input.
  * @throws {StoreError} if a request fails. Repeat the order then.
@@ -46,8 +46,8 @@ export async function releaseShard(
 }
 
 /**
- * Ends the session of a member. Its shards move once its lease has run out, and its process joins again. Returns false if that session
- * is over by itself.
+ * Ends the session of a member. Its shards move once the lease has run out, and its process joins again. Returns false if the
+ * session was already over.
  * @throws {ConfigurationError | UnsupportedError} at once for bad input.
  * @throws {StoreError} if a request fails.
  */
@@ -56,11 +56,11 @@ export async function evictMember(store: LeaseStore, { election, term }: MemberS
 }
 
 /**
- * Makes a new plan in place of one that was deleted, restored or damaged. All sessions end, and no member is granted a shard until
- * the longest lease has passed. It takes that long, and longer if a list of the members lagged. If it is interrupted, nothing is
- * granted until it is repeated. Returns the revision of the new plan.
+ * Replaces a plan that was deleted, restored or damaged. Ends all sessions. No member is granted a shard until the longest lease
+ * has passed. The reset takes that long, or longer if a list of the members lags. If the reset is interrupted, repeat it: until
+ * then no shard is granted. Returns the revision of the new plan.
  * @throws {ConfigurationError | UnsupportedError} at once for bad input, and if the store has no record of the fleet.
- * @throws {StoreError} if a request fails. {ForeignRecordError} if the plan's record is none of ours.
+ * @throws {StoreError} if a request fails. {ForeignRecordError} if Leasehold has not written the plan's record.
  */
 export async function resetFleet(
   store: LeaseStore,
@@ -88,10 +88,10 @@ export async function resetFleet(
   if (head) note(head, decodeHead(head.value).revision);
   for await (const shard of leases.list(names.shards)) if (shard.state !== "foreign") note(shard, shard.term);
   if (terms.length === 0) throw new ConfigurationError(`The store has no record of a fleet '${fleet}'; is that its name?`);
-  // No term of the fleet's is as high.
+  // This revision is higher than all terms of the fleet.
   const revision = Math.max(...terms, Math.floor(clock.wallMs() / 1_000)) + 1;
   const plan: Plan = { revision, leaseMs, fenced: false, members: new Map(), shards: new Map() };
-  // A mark that grants nothing.
+  // This plan marks the reset, and grants nothing.
   if (!(await records.writePlan({ ...plan, isResetting: true }, found?.version))) throw wroteFirst(fleet);
   await records.tell(revision);
   for (let isFirst = true, isDone = false; !isDone; isFirst = false) {
@@ -99,7 +99,7 @@ export async function resetFleet(
     for (const [slot, one] of await records.listMembers()) {
       const { state, term, leaseDurationMs = 0 } = one;
       leaseMs = Math.max(leaseMs, leaseDurationMs);
-      // The list may lag. A later one shows the sessions that the first one did not.
+      // The list may lag. A later list shows the sessions that the first list lacks.
       if (isFirst ? state === "vacant" || term === 0 : !isOlder(one, revision)) continue;
       isDone = false;
       await leases.break(names.member(slot), { reason: "the fleet is reset", ifTerm: term });
@@ -108,7 +108,7 @@ export async function resetFleet(
   }
   const next = { ...plan, revision: revision + 1 };
   for (let tries = 0; tries < TRIES; tries += 1) {
-    // A coordinator that has read this plan has written it once more, so its version has changed.
+    // A coordinator that has read this plan writes it once more, which changes the version.
     const stored = await records.readPlan(true);
     if (stored?.plan.revision !== revision) break;
     if (!(await records.writePlan(next, stored.version))) continue;
@@ -118,7 +118,7 @@ export async function resetFleet(
   throw wroteFirst(fleet);
 }
 
-/** Reports whether a session that may be alive has carried out an earlier plan than this revision. */
+/** Reports whether a session may be alive and has last carried out a plan before this revision. */
 function isOlder({ state, value }: LeaseSnapshot, revision: number): boolean {
   const { applied = 0 } = decodeReport(value) ?? {};
   return (state === "held" || state === "unknown") && applied > 0 && applied < revision;

@@ -1,4 +1,4 @@
-// The plan as text: columns of fixed width, so that its size follows from the numbers of shards and members alone.
+// Encodes the plan as text. The columns have fixed widths, so only the shards and the number of members determine the size.
 
 import { isDeepStrictEqual } from "node:util";
 import { isCount, MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";
@@ -9,7 +9,7 @@ const VERSION = 1;
 /** The longest plan, in bytes. Every store can hold a record with a plan of this length. */
 export const MAX_PLAN_BYTES = 64_000;
 
-/** The most bytes of a plan's parts: the rest, a member, a numbered shard. A name counts beside it, with quotes and comma. */
+/** The most bytes of a plan's parts: the head, each member, each shard. A shard's name counts extra, with quotes and comma. */
 const HEAD_BYTES = 200;
 const MEMBER_BYTES = 50;
 const SHARD_BYTES = 7;
@@ -17,7 +17,7 @@ const SHARD_BYTES = 7;
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 const BASE = DIGITS.length;
 const VALUES: ReadonlyMap<string, number> = new Map(Array.from(DIGITS, (digit, value) => [digit, value]));
-/** Flags that are added to a shard's failures: its holder is asked to leave, or an operator has asked for that. */
+/** Flags in a shard's number of failures. `LEAVING`: the holder is asked to leave. `RELEASED`: an operator asked for that. */
 const LEAVING = 8;
 const RELEASED = 16;
 
@@ -27,7 +27,7 @@ export function planBytes(names: readonly string[], members: number): number {
   return HEAD_BYTES + MEMBER_BYTES * members + SHARD_BYTES * names.length + each;
 }
 
-/** Returns how many members a plan has room for beside these shards. Below 0 if the shards alone are too many. */
+/** Returns the number of members that fit into a plan with these shards. It is negative if the shards alone do not fit. */
 export function roomBeside(names: readonly string[]): number {
   return Math.floor((MAX_PLAN_BYTES - planBytes(names, 0)) / MEMBER_BYTES);
 }

@@ -1,4 +1,4 @@
-// The plan of a fleet, and the facts by which a shard is free. Pure: no clock, no store.
+// The plan of a fleet, and the rules that decide when a shard is free. Uses no clock and no store.
 
 import type { LeaseRecord } from "@leasehold/core/provider";
 import type { Report } from "./report.ts";
@@ -6,20 +6,20 @@ import type { Report } from "./report.ts";
 export interface Entry {
   /** The slot of the member that holds the shard; undefined while it is free. */
   readonly slot?: number | undefined;
-  /** The revision that granted the shard: its fencing term. 0 before the first grant. */
+  /** The revision that granted the shard, which is the shard's fencing term. 0 while the shard is free. */
   readonly since: number;
-  /** The holder is asked to leave. It is never undone: a shard that is to stay is granted anew. */
+  /** True once the holder is asked to leave the shard. This is never withdrawn: a shard that is to stay is granted again. */
   readonly leaving: boolean;
-  /** An operator asked for it. Another member gets the shard. */
+  /** True if an operator asked the holder to leave. Another member then gets the shard. */
   readonly released?: true;
-  /** The failures in a row, at most {@link MAX_FAILS}. */
+  /** The number of failures in a row, at most {@link MAX_FAILS}. */
   readonly fails: number;
 }
 
 /** A session that the plan may name: one term of a slot's record. */
 export interface Member {
   readonly term: number;
-  /** Random, one for each session. A record that was deleted or restored may repeat a term. */
+  /** A random id of the session. The term is not enough, because a record that was deleted or restored may repeat a term. */
   readonly id: string;
   /** The last revision that asked this member to leave a shard; 0 if none did. */
   readonly asked: number;
@@ -37,17 +37,17 @@ export interface Plan {
   readonly shards: ReadonlyMap<string, Entry>;
 }
 
-/** Failures in a row are counted up to this number, at which the rest is longest. */
+/** The count of failures in a row stops at this number. At this number the rest has its greatest length. */
 export const MAX_FAILS = 7;
 
-/** Slots are numbered below this. The plan has two characters for a slot, and one number means that the shard is free. */
+/** The number of slots. The plan has two characters for a slot, and one of their values means that the shard is free. */
 export const MAX_SLOTS = 4_095;
 
 /** The record of a slot, as a coordinator has last read it. */
 export interface SeenSlot {
   readonly term: number;
   readonly state: "held" | "ending" | "expired" | "vacant" | "unknown";
-  /** Absent if the session has published no report, or one that this version cannot read. */
+  /** Absent if the session has published no report that this version can read. */
   readonly report?: Report | undefined;
 }
 
@@ -56,12 +56,12 @@ export type Seen = ReadonlyMap<number, SeenSlot>;
 /** The reason why a shard is free again. */
 export type Freed = "over" | "left" | "released" | "returned" | "failed" | "failed-late";
 
-/** The name under which a session holds its slot. The record keeps it after the session. */
+/** Returns the candidate id with which a session holds its slot. The slot's record keeps this id after the session. */
 export function sessionName(memberId: string, id: string): string {
   return `${memberId}#${id}`;
 }
 
-/** The name under which a coordinator takes the slot of an expired session. */
+/** Returns the candidate id with which a coordinator acquires the slot of an expired session. */
 export function enderName(session: string): string {
   return session.endsWith(ENDED) ? session : session + ENDED;
 }
@@ -70,15 +70,15 @@ const ENDED = " ended";
 export type Fate = "held" | "over" | "gone";
 
 /**
- * Returns what a slot's record proves about a session. `over` stays true: only the session itself and the coordinator that ended it
- * write such a record. A later term proves nothing, because the record may have been deleted or restored while the session goes on.
+ * Returns what a slot's record proves about a session. `over` is final: only the session itself, or the coordinator that ended
+ * it, writes such a record. A later term proves nothing, because the record may have been deleted or restored during the session.
  */
 export function fateOf(id: string, record: Pick<LeaseRecord, "candidateId" | "termId" | "bars"> | undefined): Fate {
   const name = record?.candidateId ?? "";
   if (name.endsWith(`#${id}${ENDED}`)) return "over";
   if (!name.endsWith(`#${id}`)) return "gone";
   if (record?.termId !== null) return "held";
-  // A repair leaves a hold in the record, and the session may still go on. So a record with a block proves no end.
+  // The repair of a lost record leaves a hold in it, and the session may still run. So a record with a block proves no end.
   return record.bars ? "gone" : "over";
 }
 
@@ -88,8 +88,8 @@ export function isSession(member: Member, seen: SeenSlot | undefined): boolean {
 }
 
 /**
- * Returns how the holder has let the shard go; `undefined` if it has not. The answer stays true: a member lets a shard go
- * before it reports that, and never starts the shard again in the same term.
+ * Returns how the holder has let the shard go; `undefined` if no report shows that. The answer is final: a member reports an end
+ * only after the end. It never starts a shard again in the same term.
  */
 export function letGo(shard: string, entry: Entry, member: Member, seen: SeenSlot | undefined): Freed | undefined {
   if (!isSession(member, seen) || !seen?.report) return undefined;

@@ -1,4 +1,4 @@
-// The report of a member: the value of its session's lease. It says what the member has carried out, and what it has let go.
+// The report of a member is the value of its session's lease. It names the plan that was carried out, and the shards that ended.
 
 import { isCount, type Freed } from "./plan.ts";
 
@@ -6,25 +6,25 @@ import { isCount, type Freed } from "./plan.ts";
 export interface Ended {
   readonly shard: string;
   readonly since: number;
-  /** `failed-late`: after at least a minute of work, so that it counts as a first failure. */
+  /** `failed-late`: the task failed after at least a minute of work. It counts as a first failure. */
   readonly how: Exclude<Freed, "over" | "released">;
 }
 
 export interface Report {
-  /** The id of the session, and the label of the member. */
+  /** The id of the session, and the `memberId` of the member. */
   readonly id: string;
   readonly name: string;
   /** The revision of the plan that this member has carried out. */
   readonly applied: number;
-  /** The shards that it was asked to leave and that still run; all of its shards if it stops. `all`: too many to name. */
+  /** The shards that still run after a request to leave. While the member stops: all its shards. `all`: the names do not fit. */
   readonly draining: ReadonlySet<string> | "all";
   readonly ended: readonly Ended[];
-  /** True if the member is stopping: it starts no shard any more in this session. */
+  /** True if the member is stopping. It then starts no more shards in this session. */
   readonly stopping: boolean;
-  /** True if its session was renewed at least once. */
+  /** True once the session has lasted for one renew interval. */
   readonly steady: boolean;
   readonly fenced: boolean;
-  /** A hash of its list of shards. Members with equal lists have equal hashes. */
+  /** A hash of the member's list of shards. Members with equal lists have equal hashes. */
   readonly list: string;
   readonly weight: number;
   readonly maxShards: number;
@@ -42,8 +42,8 @@ const HOW = ["left", "returned", "failed", "failed-late"] as const;
 const VERSION = 1;
 
 /**
- * Returns a report as text of at most {@link MAX_BYTES}. If the names do not fit, it says `all`, and names as many of the ended
- * shards as fit. The others follow once the plan shows that the first ones are free.
+ * Returns a report as text of at most {@link MAX_BYTES}. If the names do not fit, `draining` becomes `all`, and only some ended
+ * shards are named. Later reports name the others, once the plan shows the first ones as free.
  */
 export function encodeReport(report: Report): string {
   const { draining, ended } = report;
@@ -59,7 +59,7 @@ export function encodeReport(report: Report): string {
   }
 }
 
-/** A report leaves these out. */
+/** A report omits the fields that have these values. */
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   stopping: false,
   steady: false,
@@ -70,7 +70,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
 };
 
 function text(report: Report, draining: readonly Range[] | "all", ended: readonly Ended[]): string {
-  // A shard that has left is no longer among those that drain. It is named where those are not.
+  // A shard that ended with `left` needs no name, because `draining` lacks it. If `draining` is `all`, the shard is named.
   const named = ended.filter(({ how }) => how !== "left" || draining === "all");
   const ends = named.map(({ shard, since, how }) => [shard, since, HOW.indexOf(how)]);
   const filled = <T extends { readonly length: number }>(list: T): T | undefined => (list.length > 0 ? list : undefined);
@@ -79,8 +79,8 @@ function text(report: Report, draining: readonly Range[] | "all", ended: readonl
 }
 
 /**
- * Parses a session's value; `undefined` if it is no report, and then no shard becomes free by it. An invalid weight, limit or
- * priority is replaced by its default.
+ * Parses a session's value. Returns `undefined` if the value is no report. A value that is no report frees no shard. An invalid
+ * weight, limit or priority is replaced by its default.
  */
 export function decodeReport(value: string | undefined): Report | undefined {
   let found: Partial<Record<string, unknown>>;
@@ -122,7 +122,7 @@ export function isWeight(weight: unknown): weight is number {
   return typeof weight === "number" && weight >= 0.01 && weight <= 100;
 }
 
-/** A run of numbers, or a name. */
+/** A range of numbers, or a name. */
 type Range = string | readonly [first: number, last: number];
 
 /** Returns the names as ranges. A name that is no whole number in its usual form stays a name. */
@@ -142,7 +142,7 @@ export function toRanges(names: Iterable<string>): Range[] {
   return [...others, ...ranges];
 }
 
-/** Returns the names of ranges; `undefined` for anything else than ranges. */
+/** Returns the names of ranges; `undefined` for a value that is not a list of ranges. */
 export function fromRanges(ranges: unknown, limit: number): Set<string> | undefined {
   if (!Array.isArray(ranges)) return undefined;
   const names = new Set<string>();

@@ -1,16 +1,16 @@
-// Records which shards were given back, for the coordinator: how long each one rests, and which session must not get it again.
+// Records the shards that were given back: how long each one rests, and which session should not get it again.
 
 import type { GivenBack } from "./revise.ts";
 
-/** The rest after the first failure. It doubles with each further one. */
+/** The rest after the first failure. Each further failure doubles the rest. */
 const FIRST_REST_MS = 2_000;
 const LONGEST_REST_MS = 60_000;
-/** Long rests are rounded up to multiples of this, so that many failing shards need only one change of the plan. */
+/** The end of a long rest is rounded up to a multiple of this time. Many failing shards then need only one change of the plan. */
 const GRID_MS = 10_000;
-/** For this time after its rest a shard is not counted in the shares, and another return of its task counts as a failure. */
+/** For this time after its rest a shard does not count in the shares. Another return in this time counts as a failure. */
 const APART_MS = 60_000;
 
-/** By the monotonic clock of the coordinator. A coordinator that begins anew knows of none, which costs a shard its rest at most. */
+/** The shards that were given back, by the coordinator's monotonic clock. A new coordinator knows none, so rests may be lost. */
 export class Returns {
   readonly #notes = new Map<string, { by: string; restsUntilMs: number; apartUntilMs: number }>();
 
@@ -22,7 +22,7 @@ export class Returns {
     this.#notes.set(shard, { by, restsUntilMs, apartUntilMs: restsUntilMs + APART_MS });
   }
 
-  /** Returns the resting shards, and the shards that were given back lately with their sessions. Forgets older ones. */
+  /** Returns the resting shards, and the shards given back lately, each with the id of its session. Forgets older returns. */
   at(nowMs: number): { resting: Set<string>; returned: Map<string, string> } {
     const resting = new Set<string>();
     const returned = new Map<string, string>();

@@ -1,4 +1,4 @@
-// The next plan. Pure. A shard is taken from its holder in one place, `revise`, and only on a fact that stays true.
+// Computes the next plan, without a clock or a store. Only `revise` takes a shard from its holder, on a fact that stays true.
 
 import { isSession, letGo, MAX_FAILS, ownerOf } from "./plan.ts";
 import type { Entry, Freed, Member, Plan, Seen } from "./plan.ts";
@@ -6,21 +6,21 @@ import { roomBeside } from "./plan-text.ts";
 import type { Report } from "./report.ts";
 import { sharesOf } from "./share.ts";
 
-/** The inputs for the next plan, beside the old plan and the slots. Only `over` can take a shard from its holder. */
+/** The inputs of the next plan besides the old plan and the slots. Only the input `over` can take a shard from its holder. */
 export interface Wishes {
   /** The names of the shards that the next plan shall have. */
   readonly shards: readonly string[];
-  /** False while members join and leave. Then no held shard moves for balance. */
+  /** False while members join and leave. While it is false, no held shard moves for balance. */
   readonly settled: boolean;
-  /** True once all members poll often, so that a freed shard is soon held again. Until then no member is asked to leave one. */
+  /** True once all members poll often, so that a freed shard soon has a new holder. Until then no holder is asked to leave. */
   readonly warned: boolean;
-  /** True if a member joined a moment ago. If most shards are free as well, no shard is granted yet. */
+  /** True if a member has joined or left a moment ago. While it is true and most shards are free, no shard is granted. */
   readonly gathering: boolean;
   /** The slots whose sessions are over. */
   readonly over: ReadonlySet<number>;
-  /** The shards whose rest after a failure is not over. */
+  /** The shards that still rest after a failure. */
   readonly resting: ReadonlySet<string>;
-  /** The shards that a session has given back lately, with that session's id. Another return counts as a failure. */
+  /** The shards that were given back lately, each with the id of its former session. Another return counts as a failure. */
   readonly returned: ReadonlyMap<string, string>;
   /** The longest lease of the sessions that were seen, in milliseconds. */
   readonly leaseMs: number;
@@ -29,23 +29,23 @@ export interface Wishes {
 /** A shard that its holder has given back. */
 export interface GivenBack {
   readonly shard: string;
-  /** The id of the session. */
+  /** The id of the holder's session. */
   readonly by: string;
   readonly how: Freed;
-  /** The failures in a row, this one included; 0 if it is none. */
+  /** The number of failures in a row, including this one if it is a failure. */
   readonly fails: number;
 }
 
 export interface Revision {
   readonly plan: Plan;
-  /** False if the plan is the old one, with the next revision. */
+  /** False if only the revision of the plan changes. */
   readonly changed: boolean;
   readonly givenBack: readonly GivenBack[];
-  /** True if a change is under way, or waits until all members poll often. */
+  /** True if a change is under way, or has to wait. */
   readonly busy: boolean;
-  /** How many shards are asked to leave for balance alone. */
+  /** The number of shards whose holders are asked to leave for balance alone. */
   readonly moves: number;
-  /** The plan has no room for all members and shards. */
+  /** True if the plan has no room for all members and shards. */
   readonly isFull: boolean;
 }
 
@@ -56,8 +56,9 @@ const MAX_MOVES = 256;
 interface Able {
   readonly slot: number;
   readonly report: Report;
-  /** The shards that count in its share, and the number of those that do not: a session has given them back lately. */
+  /** The shards that count in the member's share. */
   readonly kept: string[];
+  /** The number of the member's shards that were given back lately. They do not count in its share. */
   apart: number;
   share: number;
 }
@@ -76,7 +77,7 @@ class NextPlan {
   readonly #shards = new Map<string, Entry>();
   readonly #givenBack = new Map<string, GivenBack>();
   readonly #able: Able[] = [];
-  /** The shards whose holders are asked to leave. */
+  /** The number of shards whose holders are asked to leave. */
   #underWay = 0;
   /** True if a change waits until all members poll often, or until gathering ends. */
   #pending = false;
@@ -92,7 +93,7 @@ class NextPlan {
 
   revise(): Revision {
     const reports = this.#reviseMembers();
-    // The only place where a shard is taken from its holder.
+    // Only this loop takes a shard from its holder.
     for (const [shard, entry] of this.#old.shards) {
       const owner = ownerOf(this.#old, entry);
       const freed = owner && this.#freedBy(shard, entry, owner);
@@ -109,7 +110,7 @@ class NextPlan {
     const plan: Plan = {
       ...old,
       revision: this.#revision,
-      // Fences stay on, and the longest lease is kept, because a reader of an old plan may depend on either.
+      // Fences stay on and the longest lease is kept, because a member with an old plan may depend on them.
       fenced: fenced || this.#able.some(({ report }) => report.fenced),
       leaseMs: Math.max(leaseMs, this.#wishes.leaseMs),
       members: this.#members,
@@ -133,9 +134,9 @@ class NextPlan {
       const { term, state, report } = one;
       const known = this.#members.get(slot);
       const isKnown = known !== undefined && isSession(known, one);
-      // A coordinator that is new cannot tell whether a session lives. Those that the plan names count as alive.
+      // A new coordinator cannot know whether a session lives. It counts the sessions in the plan as alive.
       const lives = state === "held" || (state === "unknown" && isKnown);
-      // Another session of the slot waits until the former one is known to be over.
+      // A new session of a slot waits until the slot's former session is over.
       if (!lives || !report || report.stopping || (known && !isKnown)) continue;
       if (!known && this.#members.size >= room) this.#isFull = true;
       else {
@@ -148,7 +149,7 @@ class NextPlan {
 
   #freedBy(shard: string, entry: Entry, owner: Member): Freed | undefined {
     const { slot = -1 } = entry;
-    // The slot may have a new session in this plan already.
+    // The next plan may already name a new session of the slot.
     return this.#members.get(slot) === owner ? letGo(shard, entry, owner, this.#seen.get(slot)) : "over";
   }
 
@@ -160,7 +161,10 @@ class NextPlan {
     return { ...FREE, fails };
   }
 
-  /** Drops the free shards that are no longer wanted. A list with gaps needs more room, so they may have to stay for a while. */
+  /**
+   * Drops the free shards that are no longer wanted. Gaps in the numbers of the remaining shards need more room, because their
+   * names are then stored. The shards stay while that room is missing.
+   */
   #dropShards(): void {
     const gone = [...this.#shards].filter(([shard, { slot }]) => slot === undefined && !this.#wanted.has(shard));
     const dropped = new Set(gone.map(([shard]) => shard));
@@ -168,7 +172,7 @@ class NextPlan {
     for (const shard of dropped) this.#shards.delete(shard);
   }
 
-  /** Adds the shards for which the plan has room. A larger plan could not be written, and nothing would change any more. */
+  /** Adds as many wanted shards as fit into the plan. A plan that is too large cannot be written. */
   #addShards(): void {
     let added = [...this.#wanted].filter((shard) => !this.#shards.has(shard));
     while (added.length > 0 && roomBeside([...this.#shards.keys(), ...added]) < this.#members.size) {
@@ -181,26 +185,26 @@ class NextPlan {
   #findAble(reports: ReadonlyMap<number, Report>): void {
     const owners = new Set(Array.from(this.#shards.values(), ({ slot }) => slot));
     const all = Array.from(reports, ([slot, report]) => ({ slot, report, kept: [], apart: 0, share: 0 }));
-    // A process that restarts every few seconds must not draw the shards to its dead sessions.
+    // A process may restart every few seconds. Shards must not move to its short-lived sessions.
     const steady = all.filter(({ slot, report }) => report.steady || owners.has(slot));
     this.#able.push(...(steady.length > 0 ? steady : all));
   }
 
-  /** Counts the shards of each member, and sets its share. Returns the shards that can be granted now. */
+  /** Counts the shards of each member, and sets the member's share. Returns the shards that can be granted now. */
   #count(): { free: string[]; returned: string[] } {
     const bySlot = new Map<number | undefined, Able>(this.#able.map((one) => [one.slot, one]));
     const free: string[] = [];
     const returned: string[] = [];
-    // Resting shards are counted in the shares, too. Otherwise one failure would move other shards.
+    // Resting shards count in the shares, too. Otherwise one failure would move other shards.
     let total = 0;
     for (const [shard, { slot, leaving }] of this.#shards) {
       if (leaving) this.#underWay += 1;
       if (!this.#wanted.has(shard)) continue;
       const holder = bySlot.get(slot);
-      // The coordinator notes a return first. Only the next plan may grant the shard.
+      // The coordinator first records the return. Only the next plan may grant the shard.
       const isBack = this.#givenBack.get(shard);
       const canBeGranted = slot === undefined && !isBack && !this.#wishes.resting.has(shard);
-      // A shard that was given back counts apart from the shares, and balance does not move it. Otherwise it would go back.
+      // A shard that was given back lately does not count in the shares, nor move for balance. Otherwise it would move back.
       if (this.#wishes.returned.has(shard)) {
         if (holder) holder.apart += 1;
         else if (canBeGranted) returned.push(shard);
@@ -219,7 +223,7 @@ class NextPlan {
     return { free, returned };
   }
 
-  /** Asks holders to give up a shard that nobody wants any more, and all shards of a member that is stopping. */
+  /** Asks holders to leave shards that are no longer wanted. Asks stopping members to leave all of their shards. */
   #askToLeave(): void {
     for (const [shard, entry] of this.#shards) {
       const { slot, leaving } = entry;
@@ -231,7 +235,7 @@ class NextPlan {
     }
   }
 
-  /** Asks the holder to leave a shard, once all members poll often. It is never undone. */
+  /** Asks the holder to leave a shard, once all members poll often. The request is never withdrawn. */
   #leave(shard: string): void {
     const entry = this.#shards.get(shard);
     const owner = entry?.slot === undefined ? undefined : this.#members.get(entry.slot);
@@ -247,7 +251,7 @@ class NextPlan {
     this.#underWay += 1;
   }
 
-  /** Asks members that have more than their share for their newest shards. Returns how many. */
+  /** Asks members with too many shards to leave their newest ones. Returns the number of these requests. */
   #balance(): number {
     let moves = 0;
     const sinceOf = (shard: string): number => this.#shards.get(shard)?.since ?? 0;
@@ -278,7 +282,7 @@ class NextPlan {
     for (const shard of returned) {
       const avoided = this.#wishes.returned.get(shard);
       const open = this.#able.filter(({ report, kept, apart }) => kept.length + apart < report.maxShards);
-      // Another member, even beyond its share; one of the highest priority first, then the one that has least.
+      // Prefers other members to the former holder, even beyond their share. Then the highest priority, then the fewest shards.
       const others = open.filter(({ report }) => report.id !== avoided);
       const choice = others.length > 0 ? others : open;
       const top = Math.max(...choice.map(({ report }) => report.priority));
@@ -298,14 +302,14 @@ class NextPlan {
   }
 }
 
-/** A shard that nobody has, and that has not failed. */
+/** The entry of a shard without a holder and without failures. */
 const FREE: Entry = { since: 0, leaving: false, fails: 0 };
 
 function differ<K, V>(all: ReadonlyMap<K, V>, former: ReadonlyMap<K, V>): boolean {
   return all.size !== former.size || [...all].some(([key, value]) => former.get(key) !== value);
 }
 
-/** Returns the first with the least number; `undefined` if there is none. */
+/** Returns the first item with the least number; `undefined` for an empty list. */
 function least<T>(all: readonly T[], numberOf: (one: T) => number): T | undefined {
   let best: T | undefined;
   for (const one of all) if (best === undefined || numberOf(one) < numberOf(best)) best = one;

@@ -1,4 +1,4 @@
-// The fences of shards that start.
+// Writes the fences of shards before their tasks begin.
 
 import { sleep } from "@leasehold/core/provider";
 import type { FleetContext } from "./fleet-reporter.ts";
@@ -6,13 +6,13 @@ import { FenceAheadError } from "./fleet-records.ts";
 import type { Shard } from "./hold.ts";
 import { inTurns } from "./in-turns.ts";
 
-/** The first pause after a failed write. It doubles with each further one. */
+/** The first pause after a failed write. Each further failure doubles the pause. */
 const FIRST_PAUSE_MS = 100;
 
 /**
- * Returns a function that writes the fence of a shard, and tries again after a failure. It returns false if the shard has to stop
- * meanwhile. It throws if the fence is ahead of the plan. A transaction of the old holder may lock the fence. So after
- * `drainTimeoutMs` it throws, too.
+ * Returns a function that writes the fence of a shard, and tries again after a failure. The function returns false if the shard
+ * has to stop meanwhile. It throws if the fence has a later term than the plan. It also throws after `drainTimeoutMs`, because a
+ * transaction of the former holder may lock the fence.
  */
 export function sealing({ clock, timing, records }: FleetContext): (shard: Shard) => Promise<boolean> {
   const inTurn = inTurns();

@@ -1,10 +1,10 @@
-// Takes a session for this process. A session is the lease of a numbered slot, and an ordinary elector holds it.
+// Acquires a session for this process. A session is the lease of a numbered slot, and an ordinary elector holds it.
 
 import { Elector, isLeaseholdError, type HeldLeadership, type LeaseSnapshot } from "@leasehold/core";
 import type { FleetContext } from "./fleet-reporter.ts";
 import { MAX_SLOTS, sessionName } from "./plan.ts";
 
-/** The first range of free slots from which a process chooses. It doubles after each collision. */
+/** A process first chooses from this many free slots. The number doubles after each collision. */
 const FIRST_RANGE = 8;
 
 const ID_LENGTH = 8;
@@ -15,7 +15,7 @@ export interface Session {
   readonly elector: Elector;
 }
 
-/** Returns the id of a session. Its report and the plan have it, and so has its record once it is over. */
+/** Returns the id of a session. The session's report, the plan and the slot's record contain this id. */
 export function idOf({ candidateId }: Pick<HeldLeadership, "candidateId">): string {
   return candidateId.slice(-ID_LENGTH);
 }
@@ -23,7 +23,7 @@ export function idOf({ candidateId }: Pick<HeldLeadership, "candidateId">): stri
 export class Slots {
   readonly #context: FleetContext;
   #range = FIRST_RANGE;
-  /** Slots that this process cannot use: a record that was deleted and made anew, or one that is no lease. */
+  /** Slots that this process cannot use. Their records were deleted and created again, or are no leases. */
   readonly #unusable = new Set<number>();
 
   constructor(context: FleetContext) {
@@ -31,8 +31,8 @@ export class Slots {
   }
 
   /**
-   * Makes one attempt at a free slot. Returns `undefined` if another process was faster.
-   * @param named the slots in the plan. Their records still have to show how the former sessions ended.
+   * Makes one attempt to acquire a free slot. Returns `undefined` if another process was faster.
+   * @param named the slots in the plan. They are not free, because their records have to show how the former sessions ended.
    */
   async take(named: ReadonlyMap<number, unknown>): Promise<Session | undefined> {
     const { names, clock, records } = this.#context;

@@ -7,7 +7,7 @@ import type { FleetNames } from "./fleet-names.ts";
 import type { FleetSettings } from "./fleet-options.ts";
 import { MAX_PLAN_BYTES, planBytes } from "./plan-text.ts";
 
-/** A number of shards, which are then called "0", "1", and so on; their names; or a function that returns the names. */
+/** The number of shards, their names, or a function that returns the names. Numbered shards are named "0", "1", and so on. */
 export type ShardsOption = number | readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
 
 /** A list must leave room in the plan for at least this many members. */
@@ -19,7 +19,7 @@ function namesOfShards(shards: unknown, names: FleetNames): readonly string[] {
     throw new ConfigurationError(`shards is ${shards}; it must be a whole number from 1, or a list of names.`);
   if (!isNumber && !Array.isArray(shards))
     throw new ConfigurationError("shards must be a number, a list of names, or a function that returns a list of names.");
-  // A list that is far too long is not made, because it may not fit into memory.
+  // The length is cut, because a far too long list may not fit into memory.
   const length = isNumber ? Math.min(shards, MAX_PLAN_BYTES) : 0;
   const given: unknown[] = isNumber ? Array.from({ length }, (_, index) => String(index)) : (shards as unknown[]);
   const found = new Set<string>();
@@ -40,12 +40,12 @@ function namesOfShards(shards: unknown, names: FleetNames): readonly string[] {
 export interface ShardSource {
   /** Members whose lists are equal have equal marks. */
   readonly mark: string;
-  /** The names; `undefined` where a function is asked for them. */
+  /** The names; `undefined` if a function returns the names. */
   readonly fixed?: readonly string[];
   readonly ask?: Exclude<ShardsOption, number | readonly string[]>;
 }
 
-/** @throws {ConfigurationError} for a list that is empty, or cannot work, with the numbers. */
+/** @throws {ConfigurationError} for a list that is empty, invalid or too long. The error shows the values. */
 export function shardSource(given: ShardsOption, names: FleetNames): ShardSource {
   if (typeof given === "function") return { mark: "function", ask: given };
   const fixed = namesOfShards(given, names);
@@ -53,12 +53,12 @@ export function shardSource(given: ShardsOption, names: FleetNames): ShardSource
   return { mark: typeof given === "number" ? `n${given}` : hashOf(fixed), fixed };
 }
 
-/** The list of one coordinator. Another one may have asked the function since, so the next one begins anew. */
+/** One coordinator's list of shards. The next coordinator begins a new list, because another process may have a later answer. */
 export class ShardList {
-  /** The list as it was asked for last; `undefined` before the first answer. */
+  /** The last list that counts; `undefined` before the first answer of the function. */
   list: readonly string[] | undefined;
   readonly #settings: FleetSettings;
-  /** A strange answer, which counts once it was given twice. */
+  /** The hash of the last answer that did not count. A second equal answer counts. */
   #strange: string | undefined;
   #askedMs = -Infinity;
 
@@ -68,9 +68,11 @@ export class ShardList {
   }
 
   /**
-   * Asks the function again once `shardsRefreshMs` have passed. Returns true if it has answered. An answer that is empty, or lacks
-   * more than half of the shards, counts once it was given twice. An empty replica must not stop all work.
-   * @throws what the function throws, for an answer that does not count, and for none in `attemptTimeoutMs`. The former list stays.
+   * Calls the function again once `shardsRefreshMs` have passed. Returns true if the function has answered. An answer that is
+   * empty, or lacks more than half of the shards, counts only if it is given twice. Otherwise one empty replica could stop all
+   * work.
+   * @throws the error of the function, or an error for an answer that does not count. Throws, too, without an answer within
+   *   `attemptTimeoutMs`. The former list then stays.
    */
   async refresh(present: readonly string[]): Promise<boolean> {
     const { clock, shardsRefreshMs, timing, names, shards } = this.#settings;
@@ -103,7 +105,7 @@ async function within<T>(clock: Clock, timeoutMs: number, ask: () => T | Promise
   return await Promise.race([(async () => await ask())(), late]).finally(() => answered.abort());
 }
 
-/** The order of a list does not matter. */
+/** Returns a hash of the names that does not depend on their order. */
 function hashOf(list: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(list.toSorted())).digest("base64url").slice(0, 12);
 }

@@ -3,17 +3,17 @@
 export interface Sharer {
   readonly slot: number;
   readonly weight: number;
-  /** The most that it takes. */
+  /** The most shards that this member takes. */
   readonly most: number;
   readonly priority: number;
-  /** The shards that it has now. */
+  /** The number of shards that this member has now. */
   readonly has: number;
 }
 
 /**
- * Returns the share of each member, by its slot. The highest priority gets all that its members take; the rest goes to the next
- * one. Members of one priority share by weight. The odd shards go to those that have most already, so that none moves without
- * need.
+ * Returns the number of shards for each slot. Members of the highest priority get shards first, up to their limits. The next
+ * priority shares the rest. Members of one priority share by weight. Rounding leaves a few shards over. They go to the members
+ * that already have the most beyond their share, so that few shards move.
  */
 export function sharesOf(members: readonly Sharer[], total: number): Map<number, number> {
   const shares = new Map(members.map(({ slot }) => [slot, 0]));
@@ -28,11 +28,11 @@ export function sharesOf(members: readonly Sharer[], total: number): Map<number,
   return shares;
 }
 
-/** Shares out among members of one priority. Returns what is left. */
+/** Divides the shards among members of one priority. Returns the number of shards that are left. */
 function shareOut(members: readonly Sharer[], total: number, shares: Map<number, number>): number {
   if (members.length === 0) return total;
   const weight = members.reduce((sum, one) => sum + one.weight, 0);
-  // A member that reaches its limit drops out, and the others share the rest.
+  // A member whose share reaches its limit gets the limit. The other members share the rest.
   const full = members.filter((one) => one.most <= (total * one.weight) / weight);
   if (full.length > 0) {
     for (const { slot, most } of full) shares.set(slot, most);

@@ -7,7 +7,7 @@ import type { Lasting } from "./lasting.ts";
 import { enderName, fateOf, isSession, type Fate, type Plan, type Seen, type SeenSlot } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
-/** A heartbeat that is so many intervals old is late. */
+/** A session is late if its last renewal is this many renew intervals ago. */
 const LATE = 1.3;
 
 export class SlotWatch {
@@ -21,9 +21,10 @@ export class SlotWatch {
   }
 
   /**
-   * Lists the slots, and ends the sessions that have expired. Expired is not over: the list may lag. Only the write that ends
-   * the session proves it. Returns the longest lease, too, and whether a heartbeat is late, so that a member may be dead.
-   * @param isNew true while this coordinator has not watched for a whole lease. The store's clock then helps it.
+   * Lists the slots, and ends the expired sessions. The list may lag, so an expired session is not yet over. Only the write that
+   * ends the session proves its end. Also returns the longest lease. `isSuspicious` is true if a renewal is late, because that
+   * member may be dead.
+   * @param isNew true until this coordinator has watched for a whole lease. Until then the store's clock may also show an expiry.
    */
   async look(isNew: boolean): Promise<{ seen: Seen; isSuspicious: boolean; leaseMs: number }> {
     const { renewIntervalMs, leaseDurationMs } = this.#context.timing;
@@ -33,7 +34,7 @@ export class SlotWatch {
     const expired: Array<[number, LeaseSnapshot]> = [];
     for (const [slot, one] of await this.#context.records.listMembers()) {
       const { term, state, ageMs, leaseDurationMs: itsLeaseMs = leaseDurationMs } = one;
-      // A record with a hold stands for one that was lost: its session may go on until the hold is over.
+      // A record with a hold replaces a lost record. The lost record's session may still run until the hold ends.
       seen.set(slot, { term, state: state === "vacant" && one.bar ? "unknown" : state, report: decodeReport(one.value) });
       if (state !== "vacant") leaseMs = Math.max(leaseMs, itsLeaseMs);
       const lateMs = (LATE * renewIntervalMs * itsLeaseMs) / leaseDurationMs;
@@ -48,13 +49,13 @@ export class SlotWatch {
     return { seen, isSuspicious, leaseMs };
   }
 
-  /** Ends an expired session by the ordinary engine: its renewals fail from then on. The record says which one it was. */
+  /** Ends an expired session: acquires and releases its slot. Its later renewals fail. The record names the ended session. */
   async #end({ election, holder = "" }: LeaseSnapshot, isNew: boolean): Promise<SeenSlot | undefined> {
     const { store, timing } = this.#context;
     const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs: timeoutMs } = timing;
     const expiry = isNew && store.capabilities.storeClock !== undefined ? ({ expiry: "store-clock" } as const) : {};
     const request = { election, candidateId: enderName(holder), leaseDurationMs, renewIntervalMs, timeoutMs, ...expiry };
-    // If it fails, the next list shows whether it was done.
+    // If the request fails, the next list shows whether the store has carried it out.
     const outcome = await store.acquire(request).catch(() => undefined);
     if (!outcome?.acquired) return undefined;
     // If the release fails, the slot is free one lease later.
@@ -62,7 +63,10 @@ export class SlotWatch {
     return { term: outcome.lease.term, state: "vacant" };
   }
 
-  /** Returns the slots whose sessions are over: the record says so, or no consistent reading in a whole lease shows the session. */
+  /**
+   * Returns the slots whose sessions are over. Either the record proves the end, or no consistent read in a whole lease has shown
+   * the session.
+   */
   async over(plan: Plan, seen: Seen): Promise<Set<number>> {
     const over = new Set<number>();
     const gone = new Map<string, number>();
@@ -83,14 +87,14 @@ export class SlotWatch {
     try {
       return fateOf(id, (await records.read(names.member(slot), true))?.record);
     } catch (error) {
-      // A holder cannot renew a record that is not a lease. After any other failure the time is measured anew.
+      // A holder cannot renew a record that is not a lease. Any other failure restarts the measured time.
       return isLeaseholdError(error, "FOREIGN_RECORD") ? "gone" : undefined;
     }
   }
 
   /**
-   * Ends the sessions of members that have not carried out for two leases what the plan asks of them. They cannot read it, so the
-   * shards that they were granted would wait for ever. If this process cannot read it either, no session ends.
+   * Ends the sessions of members that have not carried out the plan for two leases. Such a member cannot read the plan, so it
+   * would never start its shards. No session ends if this process cannot read the plan either.
    */
   async endDeaf(plan: Plan, seen: Seen): Promise<void> {
     const { store, names, timing, records } = this.#context;

@@ -8,7 +8,7 @@ export interface ServerDeadline {
   readonly deadlineUs: string;
 }
 
-/** A name that no server has. A write on the condition of this name does nothing, and its refusal contains the time. */
+/** A name that no server has. A write for this name changes nothing, and the refusal contains the server's time. */
 const UNKNOWN_SERVER = "-";
 
 /** A time that a server has returned, and the instant at which the request for it was sent. */

@@ -102,7 +102,7 @@ class Lane {
     }
   }
 
-  /** Takes the messages that go next. All are for the same start of the receiver. */
+  /** Takes the messages of the next packet. All of them are for one incarnation of the receiver: their `toStart` is equal. */
   #next(): readonly Waiting[] {
     this.waiting = this.waiting.filter(({ isOver }) => !isOver);
     const [first] = this.waiting;

@@ -176,7 +176,7 @@ export const reading: readonly Case[] = [
           await scene.keep(a, lease);
         }
         await wakes("the release", () => scene.leave(a, lease));
-        // A wake-up may come without a reason, or may have been under way.
+        // A store may wake a watcher without a reason. The wake-up of an earlier write may also arrive late.
         assert.ok(wakeUps.count - before <= QUIET_WRITES / 2, "renewals and publications wake nobody");
         await wakes("the next acquisition", () => scene.win(watcher, "watcher"));
         await wakes("a break", () => a.break(scene.election, { reason: "to wake" }));

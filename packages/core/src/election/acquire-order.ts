@@ -14,7 +14,7 @@ const POLL_SPREAD = { roundTrips: 0.4, ms: 50 };
 const OTHERS_WAIT = { push: 1.2, read: 0.25 };
 /** The others wait this much longer, in milliseconds, because a service carries out a write more slowly than a read. */
 const SLOW_WRITE_MS = 5;
-/** The others are spread over this many round trips. Within one round trip none of them can learn that another acquired. */
+/** The other candidates are spread over this many round trips. No candidate learns of another's win within one round trip. */
 const OTHERS_SPREAD = 0.2;
 
 /** The turn of one candidate among those that may acquire from the same instant on. */

@@ -135,8 +135,9 @@ function measured(electors: Iterable<WeakRef<ElectorHandle>>): MeasuredElection[
 }
 
 /**
- * Returns why a leadership ended, for an error of its `ending` event. It is the reason of a LeaseLostError or LeadershipEndedError.
- * Without an error it is `settled`: the task ended by itself. For a reason of the caller's it is `stopped`.
+ * Returns why a leadership ended, from the error of its `ending` event. The reason of a LeaseLostError or LeadershipEndedError is
+ * returned as it is. `settled`: there is no error, because the task ended by itself. `stopped`: the error is any other reason,
+ * given by the caller.
  */
 export function endReasonOf(error?: Error): string {
   if (error === undefined) return "settled";

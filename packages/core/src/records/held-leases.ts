@@ -113,7 +113,7 @@ export class HeldLeases {
     }
   }
 
-  /** Writes the found record once more: an occurrence that a read shows as done is then done for good. */
+  /** Writes the found record once more. After this write is acknowledged, no failover undoes that the occurrence is done. */
   async #repeat(election: string, holding: Holding, { record, version }: Found, limits: RequestLimits): Promise<boolean> {
     const again = { ...record, nonce: this.#seen.clock.randomUuid() };
     holding.releases = [...holding.releases, again.nonce];

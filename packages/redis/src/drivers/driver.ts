@@ -45,7 +45,7 @@ export function errorOf(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value));
 }
 
-/** Marks a rejection as handled. A caller may come later, or never. */
+/** Marks a rejection as handled, because its caller may await the promise much later, or never. */
 export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

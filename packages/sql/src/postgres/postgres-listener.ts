@@ -51,9 +51,9 @@ class NoSpareConnection extends Error {}
 const listeners = new WeakMap<object, PostgresListener>();
 
 /**
- * Returns the listener of a handle. All stores on that handle share it, because each listener keeps a connection. Returns a new one
- * for a URL, on `own` if that is given.
- * @throws {ConfigurationError} unless it is a handle or a URL. The error names the option.
+ * Returns the listener of a handle. All stores on that handle share it, because each listener keeps a connection. For a URL,
+ * returns a new listener, which uses the connections `own` if they are given.
+ * @throws {ConfigurationError} if `given` is neither a handle nor a URL. The error names the option.
  */
 export function listenerOf(
   given: unknown,

@@ -3,7 +3,7 @@ import { ReplacedFileError } from "./sqlite-files.ts";
 
 const ALLOWED = " The file's folder must exist, and this process must be allowed to write to it.";
 const NO_DATABASE = " What is there is something else, which stays as it is: give the store another path.";
-/** The failed write may be the last one of a commit. */
+/** The failed write may be the last one of a commit. SQLite may then have applied the commit. */
 const DISK_FAILED: Meaning = { code: "STORE_UNAVAILABLE", notApplied: false };
 
 /** The meanings of SQLite's primary result codes, by name and number. https://www.sqlite.org/rescode.html */

@@ -187,7 +187,7 @@ export class OpenFiles {
     this.replaced();
   }
 
-  /** True if the store has opened the file of the data itself. */
+  /** True if the store itself has opened the file of the data. */
   get isOwn(): boolean {
     return this.#own !== undefined;
   }
