@@ -51,6 +51,11 @@ test("a pod has time to drain and to release its lease", () => {
   expect(graceMs).toBeGreaterThanOrEqual(container.lifecycle.preStop.sleep.seconds * 1_000 + drainMs + 5_000);
 });
 
+test("the file says which version of Kubernetes first takes a sleep before the stop", async () => {
+  expect(container.lifecycle.preStop.sleep.seconds).toBeGreaterThan(0);
+  expect(await read("kubernetes.yaml")).toContain("Kubernetes 1.30");
+});
+
 test("the probes ask for paths that the worker answers, at its port", async () => {
   const server = await read("src/server.ts");
   for (const { httpGet } of [container.startupProbe, container.livenessProbe, container.readinessProbe]) {
