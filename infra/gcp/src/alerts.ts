@@ -24,7 +24,7 @@ interface Alert {
   readonly windowSeconds: number;
 }
 
-/** The longest time that an alert policy looks back: https://cloud.google.com/monitoring/quotas#alerting_uptime_limits */
+/** The longest time that an alert policy looks back, its duration included: https://cloud.google.com/monitoring/quotas#alerting_uptime_limits */
 export const LONGEST_WINDOW_SECONDS: number = 25 * 3_600;
 
 /** Makes a policy on the count within a window. A policy for too few also alerts if there are no data at all. */
@@ -35,7 +35,9 @@ export function countAlert(
   alert: Alert,
 ): ProviderResource {
   const { project, title, text, filter, raisedIf, windowSeconds } = alert;
-  const minutes = Math.ceil(windowSeconds / 60);
+  // The setting for missing data requires at least a minute.
+  const durationSeconds = "fewerThan" in raisedIf ? 60 : 0;
+  const alignmentSeconds = Math.min(Math.ceil(windowSeconds / 60) * 60, LONGEST_WINDOW_SECONDS - durationSeconds);
   return new ProviderResource(scope, id, "google_monitoring_alert_policy", {
     project,
     display_name: title,
@@ -49,14 +51,13 @@ export function countAlert(
             ? {
                 comparison: "COMPARISON_LT",
                 threshold_value: raisedIf.fewerThan,
-                // The setting for missing data requires at least a minute.
-                duration: "60s",
                 evaluation_missing_data: "EVALUATION_MISSING_DATA_ACTIVE",
               }
-            : { comparison: "COMPARISON_GT", threshold_value: raisedIf.moreThan, duration: "0s" }),
+            : { comparison: "COMPARISON_GT", threshold_value: raisedIf.moreThan }),
+          duration: `${durationSeconds}s`,
           aggregations: [
             {
-              alignment_period: `${Math.min(minutes * 60, LONGEST_WINDOW_SECONDS)}s`,
+              alignment_period: `${alignmentSeconds}s`,
               per_series_aligner: "ALIGN_DELTA",
               cross_series_reducer: "REDUCE_SUM",
             },

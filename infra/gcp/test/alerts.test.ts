@@ -137,6 +137,15 @@ describe("alerts of a schedule", () => {
     expect(Object.keys(policies(stack))).toEqual(["report in europe-west1: an occurrence has failed"]);
   });
 
+  test("look back no further than a policy does, with the minute for which data have to be missing", () => {
+    const stack = emptyStack();
+    new RunAlerts(stack, "Alerts", { of: functionIn(stack), notRunForHours: 25 });
+    expect(policies(stack)["report in europe-west1: not run for 25 hours"]).toMatchObject({
+      duration: "60s",
+      aggregations: [{ alignment_period: `${25 * 3_600 - 60}s` }],
+    });
+  });
+
   test.each([0, 1.5, 26])("refuse %d hours", (notRunForHours) => {
     const stack = emptyStack();
     const run = functionIn(stack);
