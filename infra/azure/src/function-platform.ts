@@ -11,8 +11,6 @@ interface Part {
   readonly right: ProviderResource;
 }
 
-const CODE_CONTAINER = "code";
-
 /**
  * Makes a storage account for the platform: the code, and the states of timers. It accepts no keys. The setting
  * `AzureWebJobsStorage` itself must not be set, because the platform prefers a connection string.
@@ -31,10 +29,10 @@ export function hostAccount(
     ...CLOSED_ACCOUNT,
     account_replication_type: "LRS",
   });
-  const container = { name: CODE_CONTAINER, storage_account_id: account.id };
-  new ProviderResource(parent, "Container", "azurerm_storage_container", container);
+  const code = { name: "code", storage_account_id: account.id };
+  const container = new ProviderResource(parent, "Container", "azurerm_storage_container", code);
   return {
-    codeUrl: `${account.attribute("primary_blob_endpoint")}${CODE_CONTAINER}`,
+    codeUrl: `${account.attribute("primary_blob_endpoint")}${container.attribute("name")}`,
     // https://learn.microsoft.com/azure/azure-functions/functions-reference#connecting-to-host-storage-with-an-identity
     right: assignRole(parent, "Owner", "Storage Blob Data Owner", account.id, identity),
     settings: {

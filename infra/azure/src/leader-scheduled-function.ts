@@ -40,7 +40,7 @@ export interface LeaderScheduledFunctionProps {
 /**
  * A Function App (Flex Consumption) for timers that use `onlyAsLeader` of @leasehold/functions/azure-functions. It has an
  * identity of its own. One app by itself fires a timer once; make one in each of two regions, for one election. Its code is
- * published separately: `func azure functionapp publish <name>`.
+ * published separately: `func azure functionapp publish <name> --node`.
  *
  * It uses azapi, because azurerm 4.73 writes a connection string without a key into `AzureWebJobsStorage`. The platform prefers
  * this string to the identity, so the app never starts (hashicorp/terraform-provider-azurerm#29149, #29693, #30732).

@@ -68,7 +68,10 @@ describe("a scheduled function", () => {
     expect(JSON.stringify(Object.values(settings))).not.toMatch(/AccountKey|access_key/i);
     expect(bodyIn(written).functionAppConfig.deployment.storage).toEqual({
       type: "blobContainer",
-      value: expect.stringMatching(/^\$\{azurerm_storage_account\.Report_Host_Account_\w+\.primary_blob_endpoint\}code$/),
+      value: expect.stringMatching(
+        // Terraform makes the app after the container of its code, because the address refers to it.
+        /^\$\{azurerm_storage_account\.Report_Host_Account_\w+\.primary_blob_endpoint\}\$\{azurerm_storage_container\.Report_Host_Container_\w+\.name\}$/,
+      ),
       authentication: {
         type: "UserAssignedIdentity",
         userAssignedIdentityResourceId: expect.stringMatching(/^\$\{azurerm_user_assigned_identity\.Report_Identity_\w+\.id\}$/),
