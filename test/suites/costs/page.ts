@@ -56,7 +56,7 @@ A longer lease costs a leader less in proportion: one of 60 s costs a quarter.`,
 quorum's member there is two units, because it has more than 1 KB.`,
     markdownTable(
       ["price", "USD", "for", "source"],
-      [...prices].map(({ of, usd, per = 1, source }) => [of, decimal(usd), decimal(per), `<${source}>`]),
+      [...prices].map(({ of, usd, per = 1, source }) => [of, decimal(usd), decimal(per), `[${new URL(source).host}](${source})`]),
     ),
   ].join("\n\n")}\n`;
 }
