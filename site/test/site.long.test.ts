@@ -8,8 +8,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 const site = fileURLToPath(new URL("..", import.meta.url));
 const dist = new URL("../dist/", import.meta.url);
-/** About 8,000 tokens, at four characters each. */
-const SMALL_CHARACTERS = 32_000;
+/** About 8,000 tokens, at 3.5 bytes each. */
+const SMALL_BYTES = 28_000;
 /** The build takes ten seconds on an idle machine. */
 const BUILD_LIMIT_MS = 1_200_000;
 
@@ -31,7 +31,7 @@ describe("the files for language models", () => {
     expect(list).toContain("- [Concepts in ten minutes](/concepts.md)");
     expect(full).toContain("# Policies of schedules");
     expect(small).toContain("# Which call do I need?");
-    expect(small?.length).toBeLessThan(SMALL_CHARACTERS);
+    expect(Buffer.byteLength(small ?? "")).toBeLessThan(SMALL_BYTES);
     const listed = [...(list ?? "").matchAll(/\(\/(.+?\.md)\)/g)].map(([, path = ""]) => path);
     for (const path of listed) expect((await readFile(new URL(path, dist), "utf8")).length, path).toBeGreaterThan(50);
   });
@@ -65,6 +65,25 @@ async function open(): Promise<AsyncDisposable & { readonly url: string; readonl
   };
   return { url: `http://localhost:${port}`, browser, [Symbol.asyncDispose]: close };
 }
+
+it(
+  "shows each page on a phone without a scroll to the side, with each of its pictures",
+  async () => {
+    await using opened = await open();
+    await using tab = await opened.browser.page();
+    await tab.page.setViewport({ width: 360, height: 640 });
+    const wrong: string[] = [];
+    for (const path of (await builtPages()).keys()) {
+      await tab.page.goto(`${opened.url}${path}`);
+      const width = await tab.value("document.documentElement.scrollWidth");
+      if (width !== 360) wrong.push(`${path} is ${String(width)} pixels wide`);
+      const lost = await tab.value("[...document.images].filter((picture) => picture.naturalWidth === 0).length");
+      if (lost !== 0) wrong.push(`${path} lacks ${String(lost)} pictures`);
+    }
+    expect(wrong).toEqual([]);
+  },
+  BUILD_LIMIT_MS,
+);
 
 describe("the tabs of stores in a browser", () => {
   const SHOWN = ".vp-code-group .active";
