@@ -24,9 +24,10 @@ export function unexpectedEnds({ workers, injected, endedMs }: EpisodeLog): read
     if (exit && exit.signal === null && !(exit.code === 0 && endedItself(log))) {
       problems.push(`${worker} ended with exit code ${exit.code}: ${log.stderr.trim()}`);
     }
-    if (exit?.signal && !(exit.signal === "SIGKILL" && (exit.atMs >= endedMs || wasKilled(worker, injected)))) {
-      problems.push(`${worker} was ended by ${exit.signal}`);
-    }
+    const mayBeKilled = exit?.signal === "SIGKILL" && (exit.atMs >= endedMs || wasKilled(worker, injected));
+    // While Node exits, it handles no signal any more.
+    const wasExiting = exit?.signal === "SIGTERM" && endedItself(log);
+    if (exit?.signal && !mayBeKilled && !wasExiting) problems.push(`${worker} was ended by ${exit.signal}`);
     return problems;
   });
 }

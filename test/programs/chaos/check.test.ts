@@ -200,12 +200,22 @@ describe("it is found that", () => {
     [{ atMs: 800, event: "exited", code: 0, signal: null }, "b1 ended with exit code 0"],
     [{ atMs: 800, event: "exited", code: null, signal: "SIGSEGV" }, "b1 was ended by SIGSEGV"],
     [{ atMs: 800, event: "exited", code: null, signal: "SIGKILL" }, "b1 was ended by SIGKILL"],
+    [{ atMs: 800, event: "exited", code: null, signal: "SIGTERM" }, "b1 was ended by SIGTERM"],
     [{ atMs: 800, event: "unhandled", error: "Error: lost" }, "b1: unhandled: Error: lost"],
     [{ atMs: 800, event: "listenerFailed", error: "Error: lost" }, "b1: listenerFailed: Error: lost"],
     [{ atMs: 800, event: "runRejected", error: "TypeError: no" }, "b1's run rejected: TypeError: no"],
   ] satisfies Array<[Line, string]>)("a process does what it never should: %j", (line, problem) => {
     const log = good({ b: [...leads(2, 700, 790), ...writes(2, 1, "ok", 750), line] });
     expectOnly(log, "unexpected", problem);
+  });
+
+  test("but SIGTERM may meet it while it exits, after its run has settled", () => {
+    const lines: Line[] = [
+      { atMs: 790, event: "runRejected", error: "DeliberateFailure: now and then" },
+      { atMs: 800, event: "exited", code: null, signal: "SIGTERM" },
+    ];
+    const log = good({ b: [...leads(2, 700, 790), ...writes(2, 1, "ok", 750), ...lines] });
+    expect(problemsOf(judge(log))).toEqual([]);
   });
 
   test("but it may be killed at the end, or by a fault, or fail on purpose", () => {
