@@ -8,11 +8,15 @@ export interface Requests {
   readonly writes: number;
 }
 
-/** Counts requests to stores, as the library publishes them. */
+/** DynamoDB's question about its table, once in a process. The service charges nothing for it. */
+const FREE = "describe-table";
+
+/** Counts requests to stores, as the library publishes them, but for those that no service charges. */
 export class RequestCounter implements Disposable {
   readonly #byStore = new Map<string, Requests>();
   readonly #count = (message: unknown): void => {
-    const { store, writes: isWrite } = message as StoreRequest;
+    const { store, operation, writes: isWrite } = message as StoreRequest;
+    if (operation === FREE) return;
     const { reads, writes } = this.by(store);
     this.#byStore.set(store, isWrite ? { reads, writes: writes + 1 } : { reads: reads + 1, writes });
   };
