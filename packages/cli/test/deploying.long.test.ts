@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { CURL, GO, HAPROXY, programMissing, programPath, PYTHON, SYSTEMD } from "@leasehold/test-kit/backends/programs";
 import { guardFrozen } from "@leasehold/test-kit/processes/frozen-guard";
+import { pauseTree } from "@leasehold/test-kit/processes/process-tree";
 import { describe, expect, test, type TestContext } from "vitest";
 import { documentedBlocks } from "./documented.ts";
 import { RealSidecar } from "./real-sidecar.ts";
@@ -44,6 +45,16 @@ async function sidecar(
   const started = await RealSidecar.start(args, { LEASEHOLD_STORE: store, ...env });
   onTestFinished(async () => await started[Symbol.asyncDispose]());
   return started;
+}
+
+/** Freezes a host between two writes. A process that is frozen within one keeps SQLite's lock, so that nobody else can lead. */
+async function freezeBetweenWrites(host: RealSidecar): Promise<void> {
+  for (;;) {
+    await pauseTree(host.pid);
+    if (!(await readFile("/proc/locks", "utf8")).includes(` ${host.pid} `)) return;
+    host.kill("SIGCONT");
+    await delay(10);
+  }
 }
 
 async function listening(onTestFinished: OnFinished, server: Server, host: string, port: number): Promise<void> {
@@ -145,7 +156,7 @@ describe.skipIf(await isMissing(programMissing(HAPROXY))).concurrent("HAProxy, a
 
   test("follows the leader through a freeze, and not back", { timeout: TIMEOUT_MS }, async ({ onTestFinished }) => {
     const { balanced, one, two } = await twoHosts(onTestFinished);
-    one.kill("SIGSTOP");
+    await freezeBetweenWrites(one);
     await two.leads();
     await balanced.next("web-2", performance.now());
     // This request waits in the queue of the frozen process, which answers it first.
