@@ -23,6 +23,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     text: "Guides",
     items: [
       item("Graceful stop", "/recipes#stopping"),
+      item("SIGTERM in Kubernetes", "/deploying#kubernetes-with-the-library"),
       item("Health and logs", "/recipes#logs-health-and-telemetry"),
       item("Metrics", "/packages/opentelemetry/README"),
       item("Metric lines", "/metric-lines"),
@@ -64,6 +65,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
         items: [
           item("Drivers", "/packages/sql/drivers"),
           item("Connections", "/packages/sql/connections"),
+          item("PgBouncer", "/packages/sql/connections#pgbouncer"),
           item("Schema", "/packages/sql/schema"),
           item("Occurrences", "/packages/sql/occurrences"),
         ],

@@ -3,23 +3,7 @@ import { every } from "@leasehold/schedulers/interval";
 
 declare const store: LeaseStore;
 declare const scheduledAt: Date;
-declare function migrate(options: { signal: AbortSignal }): Promise<void>;
-declare function serve(): Promise<void>;
 declare function warmTheCache(signal: AbortSignal): Promise<void>;
-
-export async function perDeployment(): Promise<void> {
-  const version = process.env["GIT_SHA"];
-  if (!version) throw new Error("GIT_SHA is not set.");
-  await oncePerOccurrence(
-    { store, name: "migrate", key: version },
-    async ({ signal }) => {
-      await migrate({ signal });
-      signal.throwIfAborted();
-    },
-    { signal: AbortSignal.timeout(600_000) },
-  );
-  await serve();
-}
 
 declare function fetchRates(): Promise<Record<string, number>>;
 
