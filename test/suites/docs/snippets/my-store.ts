@@ -5,15 +5,8 @@ interface Entry {
   readonly version: string;
 }
 
+/** The services that the store below stands on, by their URLs: here maps. */
 const services = new Map<string, Map<string, Entry>>();
-
-/** Starts the service that the store below stands on: here a map. */
-export function startMyService(): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
-  const url = `map:${services.size}`;
-  services.set(url, new Map());
-  const stop = (): Promise<void> => Promise.resolve(services.get(url)?.clear());
-  return Promise.resolve({ url, stop });
-}
 
 /** The least that qualifies: it can `get`, and `put` on a condition. */
 export class MyRecordStore implements RecordStore {
@@ -37,4 +30,12 @@ export class MyRecordStore implements RecordStore {
     this.#entries.set(election, { json: JSON.stringify(record), version });
     return Promise.resolve({ stored: true, version });
   }
+}
+
+/** Starts a service for the store above. */
+export function startMyService(): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+  const url = `map:${services.size}`;
+  services.set(url, new Map());
+  const stop = (): Promise<void> => Promise.resolve(services.get(url)?.clear());
+  return Promise.resolve({ url, stop });
 }
