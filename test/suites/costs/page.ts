@@ -32,6 +32,7 @@ export function costsPage(): string {
     ),
     `List prices; free allowances, taxes, storage and traffic are not counted. ${SEEN}
 A longer lease costs a leader less in proportion: one of 60 s costs a quarter.`,
+    `For example, a leader and three standbys on DynamoDB in us-east-1 cost ${dollars(sum(FOUR_CANDIDATES))} USD a month.`,
     AND_ELSE,
     "## A quorum",
     "Each member is asked for what the first line says. [Choosing members](quorum.md) says what each choice survives.",
@@ -46,7 +47,7 @@ A longer lease costs a leader less in proportion: one of 60 s costs a quarter.`,
       ],
     ),
     "## Requests",
-    "Those of a leader and of a standby in an hour; of a function, for each tick. `r` reads, `w` is to change something.",
+    "Those of a leader and of a standby in an hour; of a function, for each tick. `r` is a read, `w` a write.",
     markdownTable(
       ["", ...WHO.map((who) => TITLES[who])],
       usages.map((usage) => [usage.title, ...WHO.map((who) => requestsTold(usage, who))]),
@@ -60,6 +61,8 @@ quorum's member there is two units, because it has more than 1 KB.`,
     ),
   ].join("\n\n")}\n`;
 }
+
+const FOUR_CANDIDATES = (["leader", "standby", "standby", "standby"] as const).flatMap((who) => costsOf(USAGES.dynamodb, who));
 
 const AND_ELSE = [
   "- **SQL, Redis, Valkey, Kubernetes, etcd and servers that vote** take nothing for requests. A managed service may.",
