@@ -117,7 +117,7 @@ export class StartupRecovery {
   isIntactIn(election: string, own: Leases, nowMs: number): boolean {
     if (this.#forgot || this.#isMoved) return false;
     const told = [...this.#told.values()];
-    // A server of an older version tells only the longest lease.
+    // A server of an older version reports only the longest lease.
     const known = [own, ...told.map(({ leases, longestLeaseMs }) => leases ?? { [election]: longestLeaseMs })];
     const leases = known.flatMap((each) => valueIn(each, election) ?? []);
     return nowMs >= this.#sinceMs + (leases.length > 0 ? Math.max(...leases) : this.#longestMs(own));

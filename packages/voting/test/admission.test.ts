@@ -111,7 +111,7 @@ describe("a server with an intact file", () => {
     // No server knows it, so its lease may be as long as any.
     expect([95_999, 96_000].map((nowMs) => isIn("constructor", nowMs))).toEqual([false, true]);
     expect(admission.isIntact(own, 95_999)).toBe(false);
-    // An older version tells only the longest lease.
+    // An older version reports only the longest lease.
     admission.hears("b", { ...TOLD, longestLeaseMs: 20_000 }, 0, 1_000);
     expect([20_999, 21_000].map((nowMs) => isIn("e", nowMs))).toEqual([false, true]);
     admission.loses(2_000);

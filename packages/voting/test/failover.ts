@@ -220,7 +220,7 @@ export class Failover {
     this.promisedMs = promisedMs;
   }
 
-  /** Checks that the elections have leaders at one time, in time, other than `except`, which was told to stop. */
+  /** Checks that the elections have leaders at one time, in time, other than `except`, which an order has stopped. */
   async #everybodyLeads(
     when: string,
     promisedMs: number,
