@@ -23,7 +23,7 @@ function base(delivery?: string) {
   return { store, election: ELECTION, remainingMs: TIMEOUT_MS, clock, ...named };
 }
 
-/** The options of a platform that tells the time itself. */
+/** The options of a platform that gives the time itself. */
 function quiet() {
   return { store, election: ELECTION, clock, logger: false } as const;
 }
