@@ -64,7 +64,7 @@ export class Orders {
     const settled = options.immediate ? referee.exempt() : (): void => {};
     void order.line.access.store.break(ELECTION, { ...options, reason: order.mark, timeoutMs }).then(
       (outcome) => {
-        settled();
+        settled(outcome.broken ? outcome.term : undefined);
         this.#settled(order, outcome.broken ? `broke term ${outcome.term}` : "broke nothing");
         order.told = outcome.broken;
         if (!outcome.broken) {

@@ -151,15 +151,14 @@ export class Referee {
 
   /**
    * A term is about to be ended without waiting for its holder. Until the returned function is called, it may be any term,
-   * because it is not known yet which one the break has hit.
+   * because it is not known yet which one the break has hit. The function takes the broken term. Its grant may come later:
+   * voters may break a term whose candidate has not heard of its election.
    */
-  exempt(): () => void {
+  exempt(): (brokenTerm?: number) => void {
     this.#immediateBreaks += 1;
-    this.#exemptTerm = Infinity;
-    return () => {
+    return (brokenTerm = 0) => {
       this.#immediateBreaks -= 1;
-      // Another break may still hit a later term.
-      if (this.#immediateBreaks === 0) this.#exemptTerm = this.highestTerm;
+      this.#exemptTerm = Math.max(this.#exemptTerm, this.highestTerm, brokenTerm);
     };
   }
 
@@ -169,7 +168,8 @@ export class Referee {
   }
 
   #isExempt(term: number): boolean {
-    return term <= this.#exemptTerm || this.#world.nowMs < (this.#excused.get(term) ?? -Infinity);
+    if (this.#immediateBreaks > 0 || term <= this.#exemptTerm) return true;
+    return this.#world.nowMs < (this.#excused.get(term) ?? -Infinity);
   }
 
   /** A term was broken. Its leader learns of that at a renewal. Without a renewal the term expires. */
@@ -278,7 +278,7 @@ export class Referee {
   #rolledBack(term: number): void {
     this.#world.note("service", `goes back to term ${term}`);
     this.highestTerm = term;
-    if (this.#exemptTerm < Infinity) this.#exemptTerm = Math.min(this.#exemptTerm, term);
+    this.#exemptTerm = Math.min(this.#exemptTerm, term);
     this.#highestWritten = Math.min(this.#highestWritten, term);
     this.#mustEnd.clear();
     this.#lastGrant = undefined;
