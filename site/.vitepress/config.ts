@@ -124,6 +124,14 @@ const sidebar: DefaultTheme.SidebarItem[] = [
   },
 ];
 
+/** The pages in the order of the sidebar, each under its first name, with the path that VitePress gives it. */
+const inOrder = sidebar
+  .flatMap(function flat(each): DefaultTheme.SidebarItem[] {
+    return [...(each.link === undefined ? [] : [each]), ...(each.items ?? []).flatMap(flat)];
+  })
+  .map(({ text, link = "" }) => ({ text, link: link.replace(/#.*/, "") }))
+  .filter(({ link }, at, all) => all.findIndex((each) => each.link === link) === at);
+
 // They have to be there before VitePress looks for pages.
 await writeApiPages();
 
@@ -146,6 +154,7 @@ export default defineConfig({
     "**/dist/**",
     "**/CHANGELOG.md",
     "**/SKILL.md",
+    "packages/core/src/**",
   ],
   rewrites: { "site/pages/:page": ":page", "site/reference/:page": "reference/:page" },
   outDir: fileURLToPath(new URL("../dist", import.meta.url)),
@@ -153,6 +162,12 @@ export default defineConfig({
   // Its highlighter has no haproxy.
   markdown: { config: repositoryLinks, languageAlias: { haproxy: "nginx" } },
   buildEnd: writeForModels,
+  // VitePress does not find the neighbours of a page whose first link in the sidebar leads to a heading.
+  transformPageData({ relativePath, frontmatter }) {
+    const at = inOrder.findIndex(({ link }) => `${link}.md` === `/${relativePath}`);
+    frontmatter["prev"] = inOrder[at - 1] ?? false;
+    frontmatter["next"] = at === -1 ? false : (inOrder[at + 1] ?? false);
+  },
   themeConfig: {
     search: { provider: "local" },
     nav: [

@@ -52,6 +52,14 @@ describe("the files for language models", () => {
     );
     expect(dead).toEqual([]);
   });
+
+  it("come with pages that are each the next page of one other", async () => {
+    const pages = await builtPages();
+    const next = [...pages.values()].flatMap((html) => /pager-link next" href="([^"]+)"/.exec(html)?.[1] ?? []);
+    expect(new Set(next).size).toBe(next.length);
+    // The playground has the width of the window and leads to no page.
+    expect([...pages.keys()].filter((path) => !next.includes(path))).toEqual(["/404", "/", "/recipes", "/start"]);
+  });
 });
 
 /** Serves the built site, and opens it in a browser. */
