@@ -1,12 +1,20 @@
-import { DrainTimeoutError, TermRegressedError, PausedError } from "@leasehold/core/provider";
+import { MemoryLeaseStore } from "@leasehold/core";
+import { DrainTimeoutError, TermRegressedError } from "@leasehold/core/provider";
 import { expect, test } from "vitest";
 import { inCommandWords } from "../src/command-words.ts";
 
 /** Words of the library that mean nothing to users of this command. */
 const LIBRARY_WORDS = /\w\(\)|store\.\w|leadership\.|\b\w+[a-z](Ms|Term)\b/;
 
+const store = new MemoryLeaseStore();
+await store.pause("mail", { reason: "restore" });
+const { message: paused } = await store.transfer("mail", "a").then(
+  () => new Error("it was transferred"),
+  (error: unknown) => error as Error,
+);
+
 test.for([
-  [new PausedError("mail", "restore").message, "leasehold resume 'mail'"],
+  [paused, "leasehold resume 'mail'"],
   [
     new DrainTimeoutError("mail", 7, 8_000).message.split(" A task")[0] ?? "",
     "Make the task heed its stop signal, or raise --grace.",

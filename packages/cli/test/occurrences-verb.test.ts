@@ -1,4 +1,4 @@
-import { cannotList } from "@leasehold/core/provider";
+import { UnsupportedError } from "@leasehold/core";
 import { occurrencesOf } from "@leasehold/core/occurrences";
 import { beforeEach, expect, test } from "vitest";
 import { CapturedCommand } from "./captured-command.ts";
@@ -85,7 +85,10 @@ test("--reopen of an occurrence of a paused schedule is refused until it is resu
 
 test("a store that cannot list occurrences says how to see one", async () => {
   const occurrences = occurrencesOf(command.store, "billing", 86_400_000, "this test");
-  Object.assign(occurrences, { list: (prefix: string) => cannotList("memory", prefix, {}) });
+  const list = (): never => {
+    throw new UnsupportedError("memory cannot list its elections.");
+  };
+  Object.assign(occurrences, { list });
   expect(await command.run("occurrences", "billing")).toMatchObject({
     exitCode: 78,
     stderr: "leasehold: memory cannot list the occurrences of 'billing'; name one: occurrences 'billing' KEY.\n",

@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { ConfigurationError, isLeaseholdError, StoreError, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
 import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics";
 import {
+  barOf,
   type Clock,
   instantOf,
   RECORD_SCHEMA,
@@ -15,7 +16,7 @@ import {
   type RecordStore,
   type StoredRecord,
 } from "@leasehold/core/provider";
-import { barOf, kindOf, withBars, type Bar } from "@leasehold/core/testing";
+import { kindOf, withBars, type Bar } from "@leasehold/core/testing";
 import type { RecordServiceOptions } from "./record-place.ts";
 
 /** A store with one bug. */

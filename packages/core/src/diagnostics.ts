@@ -19,9 +19,8 @@ export {
   REQUEST_BOUNDS,
   TAKEOVER_BOUNDS,
   type ElectionMeters,
-  type MeasuredElection,
 } from "./metrics/election-metrics.ts";
-export { fleetMetrics, type FleetMeasurement, type MeasuredFleet } from "./metrics/fleet-metrics.ts";
+export { fleetMetrics } from "./metrics/fleet-metrics.ts";
 export { METRIC_NAMES, publishMetrics, type PublishedMetrics, type PublishMetricsOptions } from "./metrics/metric-lines.ts";
 export { FLEET_CHANNEL, type FleetHandle, type FleetTotals, type PublishedFleetEvent } from "./reporting/fleet-channel.ts";
 export {

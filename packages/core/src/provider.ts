@@ -7,7 +7,6 @@ export type {
   AcquireRequest,
   CheckOptions,
   CheckReport,
-  Expiry,
   Fenced,
   Lease,
   ReleaseOptions,
@@ -31,7 +30,7 @@ export type {
   TransferOutcome,
 } from "./store/admin-calls.ts";
 export type { JoinOptions, Place } from "./store/place.ts";
-export { cannotList, cannotPause, checkList, endOfPrefix, LIST_PAGE_SIZE, type ListOptions } from "./store/listing.ts";
+export { cannotPause, checkList, endOfPrefix, LIST_PAGE_SIZE, type ListOptions } from "./store/listing.ts";
 export { blockerOf, mayAcquire, type Blocker, type LeaseState } from "./store/lease-snapshot.ts";
 export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";
 export {
@@ -43,7 +42,7 @@ export {
   type StoreUrlContext,
 } from "./store/store-url.ts";
 export { membersText, type StoreMember } from "./store/store-members.ts";
-export { barOf, withBars } from "./records/bars.ts";
+export { barOf } from "./records/bars.ts";
 export { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
 export { MemoryRecordStore } from "./records/memory-lease-store.ts";
 export * from "./records/record-store.ts";
@@ -84,6 +83,5 @@ export {
   isStoreError,
   LeadershipEndedError,
   mayHaveBeenApplied,
-  PausedError,
   TermRegressedError,
 } from "./reporting/errors.ts";

@@ -1,7 +1,7 @@
 import { LeaseLostError, StoreError, type OccurrenceLeadership } from "@leasehold/core";
+import { completeWhileClaimed } from "@leasehold/core/occurrences";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, expect, test } from "vitest";
-import { completeInTime } from "../src/occurrences/run-claimed.ts";
 
 const MANY = 100;
 
@@ -25,7 +25,7 @@ function completing(...failures: readonly Error[]): OccurrenceLeadership {
     return failure ? Promise.reject(failure) : Promise.resolve();
   };
   const startMs = clock.monotonicMs();
-  return { complete } as OccurrenceLeadership;
+  return { complete, remainingMs: () => Infinity, election: "e", term: 1 } as OccurrenceLeadership;
 }
 
 function unavailable(retryAfterMs?: number): StoreError {
@@ -38,7 +38,10 @@ test("a completion is tried again after a wait that doubles, up to five seconds,
   // The instant after which the platform allows no try.
   const endMs = clock.monotonicMs() + 21_300;
 
-  await expect(clock.runUntil(completeInTime(completing(failure), clock, endMs))).rejects.toBe(failure);
+  await expect(clock.runUntil(completeWhileClaimed(completing(failure), clock, endMs))).rejects.toMatchObject({
+    code: "NOT_RECORDED",
+    cause: failure,
+  });
   expect(tries).toEqual([0, 100, 300, 700, 1_500, 3_100, 6_300, 11_300, 16_300]);
 });
 
@@ -46,13 +49,16 @@ test("a completion is tried again after the wait that the service asks for", asy
   const failure = unavailable(4_000);
   const endMs = clock.monotonicMs() + 10_000;
 
-  await expect(clock.runUntil(completeInTime(completing(failure), clock, endMs))).rejects.toBe(failure);
+  await expect(clock.runUntil(completeWhileClaimed(completing(failure), clock, endMs))).rejects.toMatchObject({
+    code: "NOT_RECORDED",
+    cause: failure,
+  });
   expect(tries).toEqual([0, 4_000, 8_000]);
 });
 
 test("a completion is not tried again after another candidate has taken over", async () => {
   const lost = new LeaseLostError("e", 1, "taken", "another took it.");
 
-  await expect(clock.runUntil(completeInTime(completing(unavailable(), lost), clock, Infinity))).rejects.toBe(lost);
+  await expect(clock.runUntil(completeWhileClaimed(completing(unavailable(), lost), clock, Infinity))).rejects.toBe(lost);
   expect(tries).toEqual([0, 100]);
 });

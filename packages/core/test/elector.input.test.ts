@@ -67,8 +67,8 @@ describe("misconfiguration is an error at construction, with the numbers and wit
       { stallTimeoutMs: NaN },
       "stallTimeoutMs must be a number of milliseconds, not NaN.",
     ],
-    ["minTerm zero", { minTerm: 0 }, "minTerm is 0; it must be a whole number from 1."],
-    ["a fraction of a term", { minTerm: 2.5 }, "minTerm is 2.5; it must be a whole number from 1."],
+    ["minTerm zero", { minTerm: 0 }, "minTerm is 0; it must be a whole number from 1 to 9007199254740991."],
+    ["a fraction of a term", { minTerm: 2.5 }, "minTerm is 2.5; it must be a whole number from 1 to 9007199254740991."],
     ["an unknown onOverrun", { onOverrun: "abort" }, "onOverrun is \"abort\"; it must be 'report' or 'exit'."],
   ];
 

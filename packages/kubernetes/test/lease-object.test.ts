@@ -1,5 +1,6 @@
 import { isLeaseholdError } from "@leasehold/core";
-import { parseLeaseRecord, vacantRecord, withBars, type LeaseRecord } from "@leasehold/core/provider";
+import { parseLeaseRecord, vacantRecord, type LeaseRecord } from "@leasehold/core/provider";
+import { withBars } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
 import { ANNOTATION, checkElection, leasePatch, newLease, storedOf, type LeaseObject } from "../src/lease-object.ts";
 

@@ -4,7 +4,7 @@ import type { Expiry, Lease } from "../store/lease-store.ts";
 import { AcquireOrder, type PlaceInOrder } from "./acquire-order.ts";
 import { nextMove, type Polled, type Situation } from "./next-move.ts";
 import { PollRateLimit, PollTimer } from "./poll-timer.ts";
-import { CampaignBackoff, type CampaignBackoffOptions } from "./campaign-backoff.ts";
+import { backoffMs, type CampaignBackoffOptions } from "./campaign-backoff.ts";
 import { StoreShare } from "./store-share.ts";
 
 export interface CampaignOptions extends CampaignBackoffOptions {
@@ -24,7 +24,6 @@ export class Campaign {
   /** Separate from the polls' pace, so that no attempt is delayed by the polls before it. */
   readonly #attemptPace: PollRateLimit;
   readonly #order: AcquireOrder;
-  readonly #backoff: CampaignBackoff;
   #isFirst = true;
   #isNew = false;
   #polled: Polled | undefined;
@@ -43,7 +42,6 @@ export class Campaign {
     this.#pollPace = new PollRateLimit(clock, timing);
     this.#attemptPace = new PollRateLimit(clock, timing);
     this.#order = new AcquireOrder(clock);
-    this.#backoff = new CampaignBackoff(options);
   }
 
   /** Resolves with the lease, or with `undefined` once the signal has aborted. The signal may also abort right after the win. */
@@ -194,6 +192,6 @@ export class Campaign {
   #failed(error: unknown): Round {
     if (this.#signal.aborted) throw error;
     this.#drop();
-    return { pauseMs: this.#backoff.next(error) };
+    return { pauseMs: backoffMs(this.#options, error) };
   }
 }

@@ -3,7 +3,7 @@ import { ConfigurationError, UnsupportedError } from "../reporting/errors.ts";
 import type { Expiry, LeaseStore, Reservation } from "../store/lease-store.ts";
 import type { Journal, LoggerOption } from "../reporting/journal.ts";
 import { checkChoice, checkOptions, defineOptions } from "../store/options.ts";
-import { checkName, checkReservation, checkValue } from "../store/names.ts";
+import { checkName, checkReservation, checkTerm, checkValue } from "../store/names.ts";
 import { checkStore } from "./observer.ts";
 import { duration } from "../store/lease-limits.ts";
 import type { Cooldown } from "./cooldown.ts";
@@ -81,9 +81,7 @@ export function checkElectorOptions(options: ElectorOptions): Timing {
   checkName("election", election);
   if (candidateId !== undefined) checkName("candidateId", candidateId);
   if (value !== undefined) checkValue(value, store.capabilities.maxValueBytes);
-  if (minTerm !== undefined && (!Number.isSafeInteger(minTerm) || minTerm < 1)) {
-    throw new ConfigurationError(`minTerm is ${minTerm}; it must be a whole number from 1.`, { election });
-  }
+  checkTerm("minTerm", minTerm);
   checkChoice("onOverrun", onOverrun, ["report", "exit"]);
   checkChoice("startup", options.startup, ["fail-fast", "patient"]);
   checkChoice("renewal", renewal, ["scheduled", "manual"]);

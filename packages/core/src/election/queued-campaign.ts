@@ -6,14 +6,13 @@ import { sleep } from "../time/clock.ts";
 import type { Queue } from "./candidate-requests.ts";
 import type { CampaignOptions } from "./campaign.ts";
 import { PollRateLimit } from "./poll-timer.ts";
-import { CampaignBackoff } from "./campaign-backoff.ts";
+import { backoffMs, pollPeriodMs } from "./campaign-backoff.ts";
 
 /** Gets the lease by a position in the store's queue. It keeps the position only while it would lead when its turn comes. */
 export class QueuedCampaign {
   readonly #options: CampaignOptions;
   readonly #queue: Queue;
   readonly #signal: AbortSignal;
-  readonly #backoff: CampaignBackoff;
   /** Limits how often positions are taken and attempts are made, whatever the store returns. */
   readonly #pace: PollRateLimit;
   #place: Place | undefined;
@@ -26,7 +25,6 @@ export class QueuedCampaign {
     this.#options = options;
     this.#queue = queue;
     this.#signal = signal;
-    this.#backoff = new CampaignBackoff(options);
     this.#pace = new PollRateLimit(options.clock, options.timing);
   }
 
@@ -76,7 +74,7 @@ export class QueuedCampaign {
     let snapshot: LeaseSnapshot | undefined;
     while (cooldown.leftMs(snapshot) > 0) {
       snapshot = await candidacy.read(expiry, this.#signal);
-      await sleep(clock, Math.min(cooldown.leftMs(snapshot), this.#backoff.periodMs), this.#signal);
+      await sleep(clock, Math.min(cooldown.leftMs(snapshot), pollPeriodMs(this.#options)), this.#signal);
     }
   }
 
@@ -89,7 +87,7 @@ export class QueuedCampaign {
   async #failed(failure: unknown): Promise<undefined> {
     if (this.#signal.aborted) return;
     const { clock, timing } = this.#options;
-    const waitMs = this.#backoff.next(failure);
+    const waitMs = backoffMs(this.#options, failure);
     // An outage does not end the position. But a candidate that can neither lead nor let others pass leaves after a whole lease.
     const isStuck = clock.monotonicMs() - this.#harmlessMs >= timing.leaseDurationMs;
     this.#isRefused ||= !isOutage(failure);

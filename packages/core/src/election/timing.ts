@@ -39,17 +39,10 @@ export interface TimingOptions {
 }
 
 /** Every duration of an elector, with the defaults filled in. */
-export interface Timing {
-  readonly leaseDurationMs: number;
-  readonly renewIntervalMs: number;
-  readonly renewDeadlineMs: number;
+export interface Timing extends Readonly<Record<Exclude<keyof TimingOptions, "stallTimeoutMs">, number>> {
+  readonly stallTimeoutMs: number | undefined;
   /** leaseDurationMs * 0.9: the time for which a leader counts itself valid after it sent its last confirmed renewal. */
   readonly validForMs: number;
-  readonly retryPeriodMs: number;
-  readonly attemptTimeoutMs: number;
-  readonly drainTimeoutMs: number;
-  readonly stallTimeoutMs: number | undefined;
-  readonly cooldownMs: number;
 }
 
 /** In milliseconds: worst cases for a store that answers each request in less than `roundTripMs`. */

@@ -1,6 +1,6 @@
 import type { Elector } from "../election/elector.ts";
 import { ConfigurationError } from "../reporting/errors.ts";
-import { Journal, StoreWarnings } from "../reporting/journal.ts";
+import { Journal } from "../reporting/journal.ts";
 import { ELECTION_DIMENSION, isDimensionValue, metricFields } from "../reporting/metric-line.ts";
 import { holderElapsedMs, instantOf, systemClock, type Clock, type Instant, type Timer } from "../time/clock.ts";
 
@@ -48,106 +48,78 @@ export function publishMetrics(elector: Elector, options: PublishMetricsOptions 
   if (typeof (elector as Partial<Elector> | undefined)?.on !== "function") {
     throw new ConfigurationError("publishMetrics needs an Elector of @leasehold/core.");
   }
-  const metrics = new MetricLines(elector, options);
-  return { stop: () => metrics.stop(), [Symbol.dispose]: () => metrics.stop() };
-}
-
-type Values = Readonly<Partial<Record<(typeof METRIC_NAMES)[keyof typeof METRIC_NAMES], number>>>;
-
-class MetricLines {
-  readonly #elector: Elector;
-  readonly #clock: Clock;
-  readonly #write: (line: string) => void;
-  readonly #stops: (() => void)[] = [];
-  readonly #warnings = new StoreWarnings();
-  #minute: Timer | undefined;
-  /** The instant at which the lease was last confirmed as this candidate's. */
-  #confirmedAt: Instant | undefined;
-  #longestGapMs: number | undefined;
-
-  constructor(
-    elector: Elector,
-    { write = (line) => void process.stdout.write(line), clock = systemClock }: PublishMetricsOptions,
-  ) {
-    this.#elector = elector;
-    this.#clock = clock;
-    this.#write = write;
-    this.#warnings.join(Journal.of(elector));
-    this.#stops.push(
-      elector.on("startedLeading", ({ term }) => {
-        this.#confirmedAt = instantOf(clock);
-        this.#publish({ Transitions: 1 }, term);
-      }),
-      elector.on("renewed", () => this.#renewed()),
-      elector.on("stoppedLeading", ({ term }) => this.#publish({}, term)),
-    );
-    this.#publish({});
-    this.#everyMinute();
-  }
-
-  stop(): void {
-    for (const stop of this.#stops.splice(0)) stop();
-    this.#minute?.cancel();
-  }
-
-  /** A poll that is older than a lease shows nothing: its leader may have died since. */
-  get #hasLeader(): boolean {
-    const { isLeader, lastSeen, timing } = this.#elector;
-    return isLeader || (lastSeen?.leader !== undefined && lastSeen.ageMs <= timing.leaseDurationMs);
-  }
-
-  #renewed(): void {
-    const now = instantOf(this.#clock);
-    // Undefined if these metrics began in the middle of a term.
-    if (this.#confirmedAt)
-      this.#longestGapMs = Math.max(this.#longestGapMs ?? 0, holderElapsedMs(this.#clock, this.#confirmedAt));
-    this.#confirmedAt = now;
-  }
-
-  /** Writes in the middle of each minute of the wall clock. A line that is a little late then still counts for its own minute. */
-  #everyMinute(): void {
-    const intoMinuteMs = (((this.#clock.wallMs() - MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;
-    this.#minute = this.#clock.setTimer(() => {
-      this.#everyMinute();
-      this.#publish({});
-    }, MINUTE_MS - intoMinuteMs);
-  }
+  const { write = (line: string) => void process.stdout.write(line), clock = systemClock } = options;
+  const { election, candidateId, timing } = elector;
+  const stops: (() => void)[] = [];
+  let minute: Timer | undefined;
+  /** The instant at which the lease was last confirmed as this candidate's. Undefined if no term began meanwhile. */
+  let confirmedAt: Instant | undefined;
+  let longestGapMs: number | undefined;
 
   /** @param term a term that begins or ends now. */
-  #publish(more: Values, term: number | undefined = this.#elector.health().term): void {
-    const { election, candidateId, isLeader, timing } = this.#elector;
+  const publish = (more: Values, term: number | undefined = elector.health().term): void => {
     const values: Values = {
-      IsLeader: Number(isLeader),
-      HasLeader: Number(this.#hasLeader),
+      IsLeader: Number(elector.isLeader),
+      HasLeader: Number(hasLeader(elector)),
       ...more,
-      ...(this.#longestGapMs === undefined ? {} : { RenewalGapRatio: this.#longestGapMs / timing.renewDeadlineMs }),
+      ...(longestGapMs === undefined ? {} : { RenewalGapRatio: longestGapMs / timing.renewDeadlineMs }),
     };
-    this.#longestGapMs = undefined;
+    longestGapMs = undefined;
     const line = {
-      ...(isDimensionValue(election) ? this.#format(values) : { [ELECTION_DIMENSION]: election, ...values }),
-      // A field for searches in the log. As a dimension it would make a separate metric of each candidate, and each metric costs
-      // money.
+      ...(isDimensionValue(election)
+        ? embedded(election, clock.wallMs(), values)
+        : { [ELECTION_DIMENSION]: election, ...values }),
+      // Only a field: as a dimension it would make a metric of each candidate, and each metric costs money.
       CandidateId: candidateId,
       ...(term === undefined ? {} : { Term: term }),
     };
     try {
-      this.#write(`${JSON.stringify(line)}\n`);
+      write(`${JSON.stringify(line)}\n`);
     } catch (error) {
       // A lost metric must neither end the process nor the leadership.
       const message = `The metrics of the election '${election}' cannot be written: ${String(error)}`;
-      this.#warnings.warnOnce("LEASEHOLD_METRICS_NOT_WRITTEN", "", message);
+      Journal.of(elector).warnOnce("LEASEHOLD_METRICS_NOT_WRITTEN", "", message);
     }
-  }
+  };
+  /** Writes in the middle of each minute of the wall clock. A line that is a little late then still counts for its own minute. */
+  const everyMinute = (): void => {
+    const intoMinuteMs = (((clock.wallMs() - MINUTE_MS / 2) % MINUTE_MS) + MINUTE_MS) % MINUTE_MS;
+    minute = clock.setTimer(() => {
+      everyMinute();
+      publish({});
+    }, MINUTE_MS - intoMinuteMs);
+  };
+  const stop = (): void => {
+    for (const off of stops.splice(0)) off();
+    minute?.cancel();
+  };
 
-  #format(values: Values): object {
-    return metricFields({
-      wallMs: this.#clock.wallMs(),
-      dimension: [ELECTION_DIMENSION, this.#elector.election],
-      metrics: Object.entries(values).map(([name, value]) => ({
-        name,
-        unit: name === METRIC_NAMES.transitions ? "Count" : "None",
-        value,
-      })),
-    });
-  }
+  stops.push(
+    elector.on("startedLeading", ({ term }) => {
+      confirmedAt = instantOf(clock);
+      publish({ Transitions: 1 }, term);
+    }),
+    elector.on("renewed", () => {
+      if (confirmedAt) longestGapMs = Math.max(longestGapMs ?? 0, holderElapsedMs(clock, confirmedAt));
+      confirmedAt = instantOf(clock);
+    }),
+    elector.on("stoppedLeading", ({ term }) => publish({}, term)),
+  );
+  publish({});
+  everyMinute();
+  return { stop, [Symbol.dispose]: stop };
+}
+
+type Values = Readonly<Partial<Record<(typeof METRIC_NAMES)[keyof typeof METRIC_NAMES], number>>>;
+
+/** A poll that is older than a lease shows nothing: its leader may have died since. */
+function hasLeader({ isLeader, lastSeen, timing }: Elector): boolean {
+  return isLeader || (lastSeen?.leader !== undefined && lastSeen.ageMs <= timing.leaseDurationMs);
+}
+
+function embedded(election: string, wallMs: number, values: Values): object {
+  const metrics = Object.entries(values).map(([name, value]) => {
+    return { name, unit: name === METRIC_NAMES.transitions ? "Count" : "None", value } as const;
+  });
+  return metricFields({ wallMs, dimension: [ELECTION_DIMENSION, election], metrics });
 }

@@ -18,12 +18,10 @@ import {
   type ScheduleOptions,
 } from "./once-per-occurrence-options.ts";
 import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
-import type { Settled } from "./overlap.ts";
+import { FIRST_WAIT_MS, type Settled } from "./overlap.ts";
 import { noteRun } from "./last-run.ts";
 import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
 
-/** The first wait for an occurrence that another host has claimed. It doubles, up to the renew interval. */
-const FIRST_WAIT_MS = 250;
 const WHOSE = "oncePerOccurrence";
 
 /** The claim of an occurrence, as its task receives it. Its term is the number of the attempt. */
@@ -139,12 +137,9 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   const elector = electorOf(schedule, id, occurrences);
   let wait: Wait | undefined;
   const latest = scheduledMs === undefined ? undefined : latestBegin(scheduledMs, schedule, occurrences);
-  const due = { store, election: name, occurrences, name, scheduledMs };
-  const claimed = {
-    ...due,
-    ...{ policies: schedule, clock, latest, endMs: Infinity },
-    timing: () => ({ leaseDurationMs: schedule.leaseDurationMs, drainTimeoutMs: schedule.drainTimeoutMs }),
-  };
+  const due = { store, election: name, occurrences, name, scheduledMs, policies: schedule, clock, latest, endMs: Infinity };
+  const { leaseDurationMs: leaseMs, drainTimeoutMs } = schedule;
+  const claimed = { ...due, timing: () => ({ leaseDurationMs: leaseMs, drainTimeoutMs }) };
   const run = async (leadership: OccurrenceLeadership): Promise<Settled<T>> => {
     wait?.leave();
     const instance = key === undefined ? { scheduledMs } : { key };
@@ -157,9 +152,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
     return settled;
   };
   const { leaseDurationMs, renewIntervalMs } = elector.timing;
-  /**
-   * The instant of the first failure since the last answer. -Infinity before the first answer: then an outage ends the call.
-   */
+  // The instant of the first failure since the last answer. -Infinity before the first answer: then an outage ends the call.
   let failingSinceMs: number | undefined = -Infinity;
   try {
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, Math.max(renewIntervalMs, FIRST_WAIT_MS))) {

@@ -18,8 +18,8 @@ import { pauseAlive } from "./tries.ts";
 export type Overlap = "allowAll" | "skip" | "bufferOne" | "cancelOther";
 
 const POLICIES: readonly Overlap[] = ["allowAll", "skip", "bufferOne", "cancelOther"];
-/** The first wait before the schedule's election is tried again, in milliseconds. It doubles up to the renew interval. */
-const FIRST_WAIT_MS = 250;
+/** The first wait for an occurrence or a schedule that another host leads. It doubles up to the renew interval. */
+export const FIRST_WAIT_MS = 250;
 /** The election that the waiting occurrence leads. No occurrence has this name, because their names contain an @. */
 const BUFFER = "buffered";
 

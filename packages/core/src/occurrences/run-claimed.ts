@@ -150,27 +150,14 @@ export async function completeWhileClaimed(
   completion?: Completion,
 ): Promise<void> {
   const { election, term } = leadership;
-  try {
-    await completeInTime(leadership, clock, Math.min(clock.monotonicMs() + leadership.remainingMs(), endMs), completion);
-  } catch (error) {
-    throw isLeaseholdError(error, "LEASE_LOST") ? error : new NotRecordedError(election, term, error);
-  }
-}
-
-/** As {@link completeWhileClaimed}, but until `endMs`. @throws {LeaseLostError}, else the error of the last try. */
-export async function completeInTime(
-  leadership: OccurrenceLeadership,
-  clock: Clock,
-  endMs: number,
-  completion?: Completion,
-): Promise<void> {
+  const untilMs = Math.min(clock.monotonicMs() + leadership.remainingMs(), endMs);
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, MAX_WAIT_MS)) {
     try {
       return await leadership.complete(completion);
     } catch (error) {
+      if (isLeaseholdError(error, "LEASE_LOST")) throw error;
       const askedMs = Math.max((error as Partial<StoreError>).retryAfterMs ?? 0, waitMs);
-      const isOver = isLeaseholdError(error, "LEASE_LOST") || clock.monotonicMs() + askedMs >= endMs;
-      if (isOver) throw error;
+      if (clock.monotonicMs() + askedMs >= untilMs) throw new NotRecordedError(election, term, error);
       await sleep(clock, askedMs);
     }
   }

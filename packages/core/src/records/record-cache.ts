@@ -83,7 +83,7 @@ export class RecordCache {
     let sentAt = instantOf(this.clock);
     const request: ListRecordsOptions["request"] = async (send) => {
       sentAt = instantOf(this.clock);
-      return await this.#requests.listing(prefix, limits, send);
+      return await this.#requests.send("list", prefix, limits, send);
     };
     for await (const { election, stored, problem } of this.#records.list?.(prefix, { pageSize: LIST_PAGE_SIZE, request }) ?? []) {
       limits.signal?.throwIfAborted();
@@ -155,7 +155,8 @@ export class RecordCache {
   }
 
   async fenceTerm(election: string, limits: GivenLimits): Promise<number | undefined> {
-    return await this.#requests.fenceTerm(election, limits);
+    const read = this.#records.fenceTerm?.bind(this.#records);
+    return read && (await this.#requests.send("get", election, limits, (options) => read(election, options)));
   }
 
   /** Sends a write whose condition must fail, to prove the right to write. @throws {ConfigurationError} if it succeeds. */

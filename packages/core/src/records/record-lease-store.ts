@@ -3,7 +3,7 @@ import type { StoreWarnings } from "../reporting/journal.ts";
 import { Administration, type OrderLimits, type ElectionState } from "../store/administration.ts";
 import { timedCheck } from "../store/request.ts";
 import { cannotList, checkList, type ListedElection, type ListOptions } from "../store/listing.ts";
-import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, MAX_LEASE_MS, shortestLeaseMs } from "../store/lease-limits.ts";
+import { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, shortestLeaseMs } from "../store/lease-limits.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStoreCapabilities } from "../store/capabilities.ts";
 import type {
@@ -34,7 +34,7 @@ import type {
   TransferOutcome,
 } from "../store/admin-calls.ts";
 import { checkName, checkReservation, checkTerm, checkValue } from "../store/names.ts";
-import { systemClock, type Clock } from "../time/clock.ts";
+import { MAX_TIMER_MS, systemClock, type Clock } from "../time/clock.ts";
 import { barOf } from "./bars.ts";
 import { Acquisitions } from "./acquisitions.ts";
 import { HeldLeases, type Vacating } from "./held-leases.ts";
@@ -221,7 +221,7 @@ function capabilitiesOf(records: RecordStore): LeaseStoreCapabilities {
     expiry: "observed",
     watch: records.watch ? "push" : "poll",
     minLeaseMs: shortestLeaseMs(storeClock),
-    maxLeaseMs: MAX_LEASE_MS,
+    maxLeaseMs: MAX_TIMER_MS,
     leaseGranularityMs: 1,
     transfer: { drain: "full" },
     repair: true,

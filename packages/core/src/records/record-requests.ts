@@ -21,7 +21,7 @@ export class RecordRequests {
   }
 
   async get(election: string, limits: GivenLimits, consistent: boolean): Promise<StoredRecord | undefined> {
-    return await this.#send("get", election, limits, (options) => this.#records.get(election, { ...options, consistent }));
+    return await this.send("get", election, limits, (options) => this.#records.get(election, { ...options, consistent }));
   }
 
   /** Sends one conditional write. Repeats it for half of its time while it meets other transactions, such as fenced ones. */
@@ -34,7 +34,7 @@ export class RecordRequests {
     const leftMs = (): number => untilMs - this.#clock.monotonicMs();
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#send("put", election, { timeoutMs: leftMs(), signal }, (options) =>
+        return await this.send("put", election, { timeoutMs: leftMs(), signal }, (options) =>
           this.#records.put(election, record, { ...put, ...options }),
         );
       } catch (error) {
@@ -49,16 +49,8 @@ export class RecordRequests {
     }
   }
 
-  async fenceTerm(election: string, limits: GivenLimits): Promise<number | undefined> {
-    const read = this.#records.fenceTerm?.bind(this.#records);
-    return read && (await this.#send("get", election, limits, (options) => read(election, options)));
-  }
-
-  async listing<T>(prefix: string, limits: GivenLimits, send: (options: RecordRequestOptions) => Promise<T>): Promise<T> {
-    return await this.#send("list", prefix, limits, send);
-  }
-
-  async #send<T>(
+  /** Sends one request of the store. */
+  async send<T>(
     operation: "get" | "put" | "list",
     election: string,
     { timeoutMs, signal }: GivenLimits,

@@ -4,8 +4,6 @@ import type { LeaseStoreCapabilities, StoreClock } from "./capabilities.ts";
 
 /** The fraction of the lease that a holder leaves unused. Rivals wait for the whole lease, so clock rates may differ by this. */
 export const SAFETY_MARGIN = 0.1;
-/** The longest delay of Node's timers, about 24 days. */
-export const MAX_LEASE_MS: number = MAX_TIMER_MS;
 export const DEFAULT_LEASE_MS = 15_000;
 export const DEFAULT_RETRY_PERIOD_MS = 2_000;
 /** For a request outside an election. */

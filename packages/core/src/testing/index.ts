@@ -1,6 +1,6 @@
 import "../node-version.ts";
 
-export { barOf, kindOf, withBars, type Bar } from "../records/bars.ts";
+export { kindOf, withBars, type Bar } from "../records/bars.ts";
 export * from "./fake-leadership.ts";
 export * from "./process-clock.ts";
 export * from "./seeded-random.ts";

@@ -1,7 +1,6 @@
 import { StoreError } from "@leasehold/core";
-import { RecordLeaseStore, RecordOccurrenceStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
+import { barOf, RecordLeaseStore, RecordOccurrenceStore, type LeaseRecord, type RecordStore } from "@leasehold/core/provider";
 import {
-  barOf,
   carry,
   type AcceptedWrite,
   type Network,

@@ -1,5 +1,5 @@
-import type { LeaseRecord } from "@leasehold/core/provider";
-import { barOf, type AcceptedWrite, type Bar as RecordBar } from "@leasehold/core/testing";
+import { barOf, type LeaseRecord } from "@leasehold/core/provider";
+import type { AcceptedWrite, Bar as RecordBar } from "@leasehold/core/testing";
 import { FASTEST_RATE, type Bar } from "./simulated-store.ts";
 
 /** A write of an election's record. */
