@@ -8,11 +8,24 @@ function read(file: string): string {
   return readFileSync(join(root, file), "utf8");
 }
 
+interface Manifest {
+  readonly name: string;
+  readonly private?: boolean;
+}
+
+const published = globSync("{packages,infra}/*/package.json", { cwd: root }).filter(
+  (file) => (JSON.parse(read(file)) as Manifest).private !== true,
+);
+
 test("CHANGELOG.md leads to the changelog of each published package", () => {
-  const manifests = globSync("{packages,infra}/*/package.json", { cwd: root });
-  const published = manifests.filter((file) => (JSON.parse(read(file)) as { private?: boolean }).private !== true);
   const linked = [...read("CHANGELOG.md").matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target);
   expect(new Set(linked)).toEqual(new Set(published.map((file) => join(dirname(file), "CHANGELOG.md"))));
+});
+
+test("a changeset names published packages", () => {
+  const names = published.map((file) => (JSON.parse(read(file)) as Manifest).name);
+  const named = globSync(".changeset/*.md", { cwd: root }).flatMap((file) => [...read(file).matchAll(/^"(.+)": /gm)]);
+  expect(names).toEqual(expect.arrayContaining(named.map(([, name]) => name)));
 });
 
 test("a changeset is one or two lines for users", () => {
