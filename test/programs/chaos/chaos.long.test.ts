@@ -19,7 +19,7 @@ const LANES: ReadonlyArray<{ readonly stores: readonly StoreName[]; readonly rou
   { stores: ["quorum", "sqlite"], rounds: 2 },
   { stores: ["dynamodb", "voting", "mysql"], rounds: 2 },
   {
-    stores: STORE_NAMES.filter((name) => !["azure", "s3", "quorum", "sqlite", "dynamodb", "voting", "mysql"].includes(name)),
+    stores: STORE_NAMES.filter((name) => !["azure", "quorum", "sqlite", "dynamodb", "voting", "mysql"].includes(name)),
     rounds: 2,
   },
 ];

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../reporting/errors.ts";
 import { checkName } from "../store/names.ts";
-import { isoOf } from "../time/clock.ts";
+import { isoOf, msOfIso } from "../time/clock.ts";
 
 /** One occurrence of a schedule. Every delivery of it names the same two fields, on every host. */
 export interface Occurrence {
@@ -69,8 +69,7 @@ const INSTANT = /^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:?\d{2})$/i;
 
 /** Returns the instant that a text names, in milliseconds since the Unix epoch. @throws {ConfigurationError} with the advice. */
 export function scheduledMsOf(text: unknown, where: string, advice: string): number {
-  // oxlint-disable-next-line eslint/no-restricted-globals -- reads a text, and no clock
-  const ms = typeof text === "string" && INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = typeof text === "string" && INSTANT.test(text) ? msOfIso(text) : Number.NaN;
   if (Number.isFinite(ms)) return ms;
   throw new ConfigurationError(
     `${where} is ${JSON.stringify(text) ?? "missing"}, not a time in ISO 8601 with its zone. ${advice}`,

@@ -96,3 +96,8 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
 export function isoOf(ms: number): string {
   return new Date(ms).toISOString();
 }
+
+/** Returns the milliseconds from the Unix epoch to the time that the text names, or NaN. */
+export function msOfIso(text: string): number {
+  return Date.parse(text);
+}
