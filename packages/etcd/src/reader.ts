@@ -66,7 +66,7 @@ export class ElectionReader {
     this.saw({ election, revision: term, head: { hex, term, leaseNumber, value: "", info, note: undefined } });
   }
 
-  /** Remembers a term that the caller has seen. The caller may live longer than this memory, and must not see terms go back. */
+  /** Records the highest term of the caller. This reader may have dropped its own record, and must not report a lower term. */
   knows(election: string, term = 0): void {
     const { isVacant = false, leaseDurationMs, leader } = this.#memories.get(election) ?? {};
     this.#memories.set(election, { isVacant, leaseDurationMs, leader, term: Math.max(term, this.lastTerm(election)) });

@@ -3,7 +3,7 @@ import { TermRegressedError, QUORUM_SCHEMA, type Fence, type Fenced, type LeaseR
 import { numberOf, textOf, type Row } from "./schema.ts";
 
 const ABOVE_ALL_TERMS = Number.MAX_SAFE_INTEGER + 1;
-/** The text for a fence that is behind the leadership. */
+/** Names the tables in the error of a fence whose term is below that of the leadership. */
 const BEHIND =
   "the tables of this transaction, which are of another database than the lease, or of a quorum's member that was not sealed,";
 

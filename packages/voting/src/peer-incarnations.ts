@@ -4,8 +4,8 @@ const WINDOW = 1_024;
 const MOST_SENDERS = 1_000;
 
 /**
- * Knows the live start of each other server: the one that answers at the server's address. If two processes have one name, only
- * the process at the address is heard.
+ * The live start of each other server: the start that answers at the server's address. If two processes have one name, packets
+ * count only from the process at that address.
  */
 export class PeerIncarnations {
   readonly #ask: (name: string) => Promise<string | undefined>;
@@ -18,15 +18,12 @@ export class PeerIncarnations {
     this.#ask = ask;
   }
 
-  /** Any other server has answered a request of this one. */
+  /** Reports whether any other server has answered a request of this server. */
   get hasAnswer(): boolean {
     return this.#starts.size > 0;
   }
 
-  /**
-   * Records that this start has answered a request of this server, at the address of its name. Returns whether it is the first
-   * start of that name to do so.
-   */
+  /** Records the start that has answered at the address of server `name`. Returns true for the first start of that server. */
   answers(name: string, start: string): boolean {
     const known = this.#starts.get(name);
     if (known === start) return false;
@@ -51,7 +48,7 @@ export class PeerIncarnations {
   }
 }
 
-/** The packets that were taken from each sender. No packet is taken twice. */
+/** The ids of the packets that were accepted from each sender. No packet is accepted twice. */
 export class TakenIds {
   readonly #senders = new Map<string, { readonly ids: Set<number>; highest: number }>();
 

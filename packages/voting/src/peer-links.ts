@@ -76,10 +76,10 @@ export class PeerLinks {
     if (answer.toStart !== this.start) throw new Error("The answer is to an earlier start.");
     if (!WAITS.has(content.kind)) pace.answered(to, clock.monotonicMs() - sentMs);
     const wasRestarted = this.#restarts.get(to) !== restarts;
-    // The write counter of an earlier start is not recorded: the present start has lost nothing by not knowing of that write.
+    // The reply is from an earlier start, so its write counter is not recorded. The present start need not know that write.
     if (wasRestarted && answer.start === toStart) return undefined;
     this.meet(answer);
-    // The present start may have forgotten this answer.
+    // The server was started again after it replied. Its present start may not know this reply.
     if (wasRestarted) return undefined;
     return toStart === answer.start || isOfNoStart(content) ? answer.content : undefined;
   }

@@ -21,14 +21,14 @@ import type { WarningLog } from "./warning-log.ts";
 const ASK_AGAIN_MS = 250;
 const ANSWER_MS = 1_000;
 /**
- * The time for the answer to a ping of an absent server. A new connection to a far server takes up to three round trips more, and
- * is torn down if the time is over before. All other requests then use that connection.
+ * The time limit of a ping to an absent server. The ping may open a connection, which takes up to three round trips more. If the
+ * limit ends first, that connection is closed. Otherwise all later requests use it.
  */
 const CONNECT_MS = 3_000;
 const PING_EVERY_MS = 10_000;
 const PING_ABSENT_EVERY_MS = 2_000;
 const SILENT = { kind: "SILENT" } as const;
-/** The requests of an observer. By TELL it learns the names of the elections. */
+/** The requests that an observer may send. The reply to a TELL has the names of the elections. */
 const OBSERVERS_MAY: ReadonlySet<Request["kind"]> = new Set(["READ", "TELL", "BREAK", "TRANSFER"]);
 const NOTHING = { floor: 0, clockFloor: 0, isFresh: false, elections: {} };
 

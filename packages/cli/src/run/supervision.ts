@@ -167,7 +167,7 @@ class Supervision {
     for (;;) {
       const now = machineNow();
       const hasGuardFailed = this.#guard?.isLost === true || (!isHeard && hasLasted(this.#end.at, answerMs, now));
-      // Kill before the check of what is left, which may take a while.
+      // Kill before the check for live processes, because that check may take a while.
       const isGuardLate = hasLasted(killedAt, LEAST_ANSWER_MS, now);
       if (hasGuardFailed || isGuardLate || isDue(this.#plan.killAt, now)) {
         signalGroup(this.#mark, "SIGKILL");
@@ -181,7 +181,7 @@ class Supervision {
     }
   }
 
-  /** Sends the guard the present instants. Resolves once the guard has answered. */
+  /** Sends the guard the instants at which it has to signal and kill CMD. Resolves once the guard has answered. */
   async #order(): Promise<void> {
     const { leadership, lossSignal, timing } = this.#options;
     const { termAt, killAt } = this.#plan;

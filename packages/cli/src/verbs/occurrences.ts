@@ -18,11 +18,11 @@ interface ShownOccurrence extends Completion {
   readonly attempt: number;
   readonly holder?: string | undefined;
   readonly age: string;
-  /** Why an administrator has opened it again, until the next claim. */
+  /** The reason of the administrator who opened it again. Absent from the next claim on. */
   readonly reason?: string | undefined;
 }
 
-/** A claim of an occurrence that is done may no longer be renewed. So nobody needs to wait for the rest of a lease. */
+/** The hold after `--reopen`. It is short, because no process holds the lease of an occurrence that is done. */
 const NO_LEASE_MS = 1_000;
 
 /** Prints what was done of a schedule, what runs, and what is open again. With `--reopen` it opens one occurrence again. */

@@ -19,18 +19,18 @@ export const leadingThroughFaults: readonly Case[] = [
     async run(scene) {
       const { store, faults } = await scene.connectUnreliably();
       const [other] = await scene.connect(1);
-      // The long lease and the short attempts show, also on a slow machine, whether the lease had to run out first.
+      // The lease is long and the attempts are short. So a takeover before the lease's end is told apart on a slow machine, too.
       const leaseDurationMs = 2 * scene.leaseMs;
       const lasting = { leaseDurationMs, attemptTimeoutMs: scene.leaseMs / 6 };
       const endings: ReadonlyArray<(a: Candidate, contest: Contest) => Promise<void>> = [
-        // One reply is lost; the candidate can find the outcome out at once.
+        // One reply is lost. The candidate's next read shows the outcome.
         () => faults.heal(),
         // All replies are lost until the attempt has failed.
         async (a, contest) => {
           await contest.until("the attempt has failed", () => a.failures.length > 0, scene.leaseMs);
           await faults.heal();
         },
-        // The candidate is stopped meanwhile: no process uses the lease that it has won.
+        // The candidate stops before it learns that it has won. No process leads on the lease.
         async (a) => {
           void a.stop();
           await faults.heal();

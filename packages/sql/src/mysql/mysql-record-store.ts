@@ -214,8 +214,8 @@ export class MySqlRecordStore extends PoolRecordStore<MySqlConnections, MySqlPoo
   }
 
   /**
-   * Reads rows as they are now: by a statement of {@link selectOf}. `isLatest` is false in a session with autocommit off, where the
-   * read needs a transaction of its own.
+   * Reads the latest committed rows by a statement of {@link selectOf}. In a session with autocommit off, the read uses a transaction
+   * of its own, and `isLatest` is false.
    */
   async #readLatest(
     connection: MySqlPoolConnection,
