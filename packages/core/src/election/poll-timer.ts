@@ -1,4 +1,4 @@
-import { type Clock, onAbort, sleep, type Timer } from "../time/clock.ts";
+import { type Clock, onAbort, sleep } from "../time/clock.ts";
 import type { Journal } from "../reporting/journal.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
 import type { LeaseStore } from "../store/lease-store.ts";
@@ -65,7 +65,14 @@ export class PollTimer {
   /** Waits for `delayMs`, or until a wake-up. @throws the signal's reason as soon as it aborts. */
   async wait(delayMs: number): Promise<void> {
     this.#stopped.signal.throwIfAborted();
-    if (this.wokenMs === undefined) await this.#elapse(delayMs, (wake) => (this.#wake = wake));
+    if (this.wokenMs === undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = this.#clock.setTimer(resolve, delayMs);
+      this.#wake = resolve;
+      await promise;
+      timer.cancel();
+      this.#wake = undefined;
+    }
     this.#stopped.signal.throwIfAborted();
   }
 
@@ -107,16 +114,6 @@ export class PollTimer {
     this.#stopped.abort(reason);
     this.#watching?.abort(reason);
     this.#wake?.();
-  }
-
-  async #elapse(delayMs: number, onBegun: (wake: () => void) => void): Promise<void> {
-    let timer: Timer | undefined;
-    await new Promise<void>((resolve) => {
-      onBegun(resolve);
-      timer = this.#clock.setTimer(resolve, delayMs);
-    });
-    timer?.cancel();
-    this.#wake = undefined;
   }
 
   #wakeUp(): void {

@@ -20,7 +20,7 @@ import {
 import { checkScheduledAt, mayBeForgotten, warnOfPresentTime } from "./scheduled-at.ts";
 import { FIRST_WAIT_MS, type Settled } from "./overlap.ts";
 import { noteRun } from "./last-run.ts";
-import { WaitingOccurrences, type Wait } from "./waiting-occurrences.ts";
+import { Wait } from "./waiting-occurrences.ts";
 
 const WHOSE = "oncePerOccurrence";
 
@@ -174,7 +174,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
         failingSinceMs = undefined;
       }
       // If there is no leader, the occurrence was open again before the task could begin.
-      wait ??= WaitingOccurrences.enter(store, { name, id, clock, logger });
+      wait ??= new Wait(store, { name, id, clock, logger });
       if (failingSinceMs === undefined) await wait.pause(waitMs, signal);
       else await sleep(clock, waitMs, signal);
       const isForgotten = key === undefined && mayBeForgotten({ scheduledMs, retentionMs, wallMs: clock.wallMs() });

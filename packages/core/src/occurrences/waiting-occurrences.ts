@@ -16,63 +16,56 @@ export interface Waiting {
   readonly logger: LoggerOption;
 }
 
-const byStore = new WeakMap<LeaseStore, Map<string, WaitingOccurrences>>();
+/** The occurrences that this host waits for, the oldest first, by store and schedule. */
+const byStore = new WeakMap<LeaseStore, Map<string, Wait[]>>();
+/** The schedules for which a host is warned already. */
+const warned = new WeakSet<readonly Wait[]>();
 
-/** The occurrences of a schedule that this host waits for. A job that hangs must not leave a poller for each tick. */
-export class WaitingOccurrences {
-  readonly #waits: Wait[] = [];
-  #isWarned = false;
-
-  static enter(store: LeaseStore, waiting: Waiting): Wait {
-    const byName = byStore.get(store) ?? new Map<string, WaitingOccurrences>();
-    byStore.set(store, byName);
-    const others = byName.get(waiting.name) ?? new WaitingOccurrences();
-    byName.set(waiting.name, others);
-    return others.#enter(waiting, () => byName.delete(waiting.name));
-  }
-
-  #enter(waiting: Waiting, onEmpty: () => void): Wait {
-    const leave = (wait: Wait): void => {
-      const at = this.#waits.indexOf(wait);
-      if (at < 0) return;
-      this.#waits.splice(at, 1);
-      if (this.#waits.length < MANY_WAITING / 2) this.#isWarned = false;
-      if (this.#waits.length === 0) onEmpty();
-    };
-    const wait: Wait = {
-      waiting,
-      isGivenUp: false,
-      pause: async (ms, signal) => await sleep(waiting.clock, ms * this.#slowness(wait), signal),
-      leave: () => leave(wait),
-    };
-    this.#waits.push(wait);
-    if (this.#waits.length >= MANY_WAITING && !this.#isWarned) this.#warn(waiting);
-    const [oldest] = this.#waits;
-    if (this.#waits.length > MOST_WAITING && oldest) {
-      oldest.isGivenUp = true;
-      leave(oldest);
-    }
-    return wait;
-  }
-
-  #slowness(wait: Wait): number {
-    const older = this.#waits.length - AT_OWN_PACE;
-    return this.#waits.indexOf(wait) < older ? Math.max(older / AT_OWN_PACE, 1) : 1;
-  }
-
-  #warn({ name, logger }: Waiting): void {
-    this.#isWarned = true;
-    const oldest = this.#waits[0]?.waiting.id ?? "";
-    const text = `This host waits for ${this.#waits.length} occurrences of '${name}' that other hosts have claimed, the oldest '${oldest}': the job may hang there. Set stallTimeoutMs and call checkpoint() in the job, or pass whenInProgress: 'return'. Above ${MOST_WAITING}, the host gives up the oldest.`;
-    Journal.to(logger).warn("LEASEHOLD_OCCURRENCES_WAIT", "warn", text, { name, waiting: this.#waits.length });
-  }
-}
-
-export interface Wait {
-  readonly waiting: Waiting;
+/** One occurrence that this host waits for. A job that hangs must not leave a poller for each tick. */
+export class Wait {
   /** True if too many later occurrences wait: this host no longer waits for this one. */
-  isGivenUp: boolean;
+  isGivenUp = false;
+  readonly #waiting: Waiting;
+  readonly #onEmpty: () => void;
+  readonly #all: Wait[];
+
+  constructor(store: LeaseStore, waiting: Waiting) {
+    const byName = byStore.get(store) ?? new Map<string, Wait[]>();
+    byStore.set(store, byName);
+    const all = byName.get(waiting.name) ?? [];
+    byName.set(waiting.name, all);
+    this.#waiting = waiting;
+    this.#all = all;
+    this.#onEmpty = () => byName.delete(waiting.name);
+    all.push(this);
+    if (all.length >= MANY_WAITING && !warned.has(all)) this.#warn();
+    const [oldest] = all;
+    if (all.length > MOST_WAITING && oldest) {
+      oldest.isGivenUp = true;
+      oldest.leave();
+    }
+  }
+
   /** Waits before the next poll, and longer where many wait. @throws the signal's reason once it aborts. */
-  readonly pause: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
-  readonly leave: () => void;
+  async pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const older = this.#all.length - AT_OWN_PACE;
+    const slowness = this.#all.indexOf(this) < older ? Math.max(older / AT_OWN_PACE, 1) : 1;
+    await sleep(this.#waiting.clock, ms * slowness, signal);
+  }
+
+  leave(): void {
+    const at = this.#all.indexOf(this);
+    if (at < 0) return;
+    this.#all.splice(at, 1);
+    if (this.#all.length < MANY_WAITING / 2) warned.delete(this.#all);
+    if (this.#all.length === 0) this.#onEmpty();
+  }
+
+  #warn(): void {
+    warned.add(this.#all);
+    const { name, logger } = this.#waiting;
+    const oldest = this.#all[0]?.#waiting.id ?? "";
+    const text = `This host waits for ${this.#all.length} occurrences of '${name}' that other hosts have claimed, the oldest '${oldest}': the job may hang there. Set stallTimeoutMs and call checkpoint() in the job, or pass whenInProgress: 'return'. Above ${MOST_WAITING}, the host gives up the oldest.`;
+    Journal.to(logger).warn("LEASEHOLD_OCCURRENCES_WAIT", "warn", text, { name, waiting: this.#all.length });
+  }
 }

@@ -87,11 +87,8 @@ export class RecordCache {
     };
     for await (const { election, stored, problem } of this.#records.list?.(prefix, { pageSize: LIST_PAGE_SIZE, request }) ?? []) {
       limits.signal?.throwIfAborted();
-      if (problem !== undefined) yield { election, state: "foreign", problem };
-      else {
-        const listed = await this.#listed(election, stored, sentAt, limits);
-        if (listed) yield listed;
-      }
+      const listed = problem === undefined ? await this.#listed(election, stored, sentAt, limits) : { problem };
+      if (listed) yield "problem" in listed ? { election, state: "foreign", problem: listed.problem } : listed;
     }
   }
 
@@ -100,14 +97,14 @@ export class RecordCache {
     stored: StoredRecord,
     sentAt: Instant,
     limits: GivenLimits,
-  ): Promise<ListedElection | undefined> {
+  ): Promise<LeaseSnapshot | { readonly problem: string } | undefined> {
     try {
       const observed = await this.#take(election, stored, sentAt, limits);
       // A list decides nothing, so the store's clock may show the age.
       return observed && this.snapshot(election, observed, "store-clock");
     } catch (error) {
       if (!(error instanceof ForeignRecordError)) throw error;
-      return { election, state: "foreign", problem: error.problem };
+      return error;
     }
   }
 
@@ -210,8 +207,8 @@ export class RecordCache {
       throw new ForeignRecordError(election, `the record in ${this.name}`, record.problem);
     }
     this.abandoned.settle(election, record, stored);
-    const { version, nonceAgeMs, nonceKnownForMs, nonceWallMs, ageUnknown } = stored;
-    const reading = { record, version, nonceAgeMs, nonceKnownForMs, nonceWallMs, ageUnknown, lostTerm, sentAt };
+    const { data: _, ...facts } = stored;
+    const reading = { ...facts, record, sentAt };
     if (known) {
       known.update(reading);
       return known;

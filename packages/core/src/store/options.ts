@@ -62,11 +62,7 @@ function areAlike(one: string, other: string): boolean {
   if (one.startsWith(other) || other.startsWith(one)) return true;
   const start = [...one].findIndex((character, at) => character !== other[at]);
   const [restOfOne, restOfOther] = [one.slice(start), other.slice(start)];
-  return [
-    restOfOne.slice(1) === restOfOther,
-    restOfOne === restOfOther.slice(1),
-    restOfOne.slice(2) === restOfOther.slice(2),
-  ].some(Boolean);
+  return restOfOne.slice(1) === restOfOther || restOfOne === restOfOther.slice(1) || restOfOne.slice(2) === restOfOther.slice(2);
 }
 
 /** Returns the one clock of a store and its users. With two clocks, a lease might seem endless. @throws {ConfigurationError} */

@@ -24,37 +24,25 @@ export async function sendRequest<T>(options: RequestOptions, send: (signal: Abo
   if (options.timeoutMs <= 0) throw timedOut({ ...options, writes: false });
   const sentMs = clock.monotonicMs();
   const abandon = new AbortController();
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  // Rejecting first keeps our own error, because an abort makes most SDKs throw theirs.
+  const giveUp = (error: Error): void => {
+    reject(error);
+    abandon.abort(error);
+  };
+  const timer = clock.setTimer(() => giveUp(timedOut(options)), options.timeoutMs);
+  const stopListening = onAbort(signal, giveUp);
   let failure: { readonly error: unknown } | undefined;
   try {
-    return await new Promise<T>((resolve, reject) => {
-      const timer = clock.setTimer(() => giveUp(timedOut(options)), options.timeoutMs);
-      const settle = (): void => {
-        timer.cancel();
-        stopListening();
-      };
-      // Rejecting first keeps our own error, because an abort makes most SDKs throw theirs.
-      const giveUp = (error: Error): void => {
-        settle();
-        reject(error);
-        abandon.abort(error);
-      };
-      const stopListening = onAbort(signal, giveUp);
-      // An async arrow, so that a `send` that throws synchronously is handled like one that rejects.
-      (async () => await send(abandon.signal))().then(
-        (value) => {
-          settle();
-          resolve(value);
-        },
-        (error: unknown) => {
-          settle();
-          reject(error as Error);
-        },
-      );
-    });
+    // An async arrow, so that a `send` that throws synchronously is handled like one that rejects.
+    (async () => await send(abandon.signal))().then(resolve, reject);
+    return await promise;
   } catch (error) {
     failure = { error };
     throw error;
   } finally {
+    timer.cancel();
+    stopListening();
     publishRequest(() => ({
       store: options.store,
       election: options.election,

@@ -8,7 +8,7 @@ import type {
   RecordStoreCapabilities,
   StoredRecord,
 } from "../records/record-store.ts";
-import { onAbort } from "../time/clock.ts";
+import { wakeUps, type JoinedWatch, type WatchCallbacks } from "../store/wake-ups.ts";
 import type { ProcessClock } from "./process-clock.ts";
 import { carry, promptNetwork, type Network, type Passage } from "./simulated-network.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -182,37 +182,28 @@ export class SimulatedRecordService {
   }
 
   /** Yields a wake-up at once, and whenever the record's fence changes, until the signal aborts. */
-  async *watch(
+  watch(
     election: string,
     { process, network, signal }: { readonly process: ProcessClock; readonly network: Network; readonly signal: AbortSignal },
   ): AsyncGenerator<void> {
-    let isPushed = false;
-    let wake = Promise.withResolvers<void>();
-    const push = (begins = false): void => {
+    const join = ({ changed }: WatchCallbacks): JoinedWatch => {
+      const { promise: listening, resolve } = Promise.withResolvers<void>();
+      let wake: () => void = resolve;
       const arrive = (): void => {
-        isPushed = true;
-        wake.resolve();
+        wake();
+        wake = changed;
       };
-      for (const { replyAfterMs } of network({ operation: "watch", begins }).arrivals) {
-        if (replyAfterMs !== undefined) this.#world.setTimer(() => process.deliver(arrive), replyAfterMs);
-      }
-    };
-    const watchers = this.#watchers.get(election) ?? new Set<() => void>();
-    this.#watchers.set(election, watchers.add(push));
-    const stopListening = onAbort(signal, () => wake.resolve());
-    try {
+      const push = (begins = false): void => {
+        for (const { replyAfterMs } of network({ operation: "watch", begins }).arrivals) {
+          if (replyAfterMs !== undefined) this.#world.setTimer(() => process.deliver(arrive), replyAfterMs);
+        }
+      };
+      const watchers = this.#watchers.get(election) ?? new Set<() => void>();
+      this.#watchers.set(election, watchers.add(push));
       push(true);
-      while (!signal.aborted) {
-        await wake.promise;
-        wake = Promise.withResolvers();
-        if (!isPushed || signal.aborted) continue;
-        isPushed = false;
-        yield;
-      }
-    } finally {
-      stopListening();
-      watchers.delete(push);
-    }
+      return { listening, leave: () => void watchers.delete(push) };
+    };
+    return wakeUps(join, signal);
   }
 
   #now(wallMs?: number): NonceWritten {
