@@ -101,7 +101,7 @@ export class Ticks<Store extends LeaseStore> implements Closable {
   async run<T>(scheduledAt: Date | number, task: OccurrenceTask<T, Store>, previous?: PreviousTick): Promise<TickOutcome<T>> {
     if (this.#isStopped) return STOPPED;
     const { retentionMs } = this.#schedule;
-    const scheduledMs = checkScheduledAt({ scheduledAt, retentionMs }, this.#clock.wallMs());
+    const scheduledMs = checkScheduledAt(scheduledAt, this.#clock.wallMs(), retentionMs);
     if (!this.#catchUp) return await this.#closably((waiting) => this.#run(this.#schedule, scheduledMs, task, waiting));
     const failures: unknown[] = [];
     const outcome = await this.#doUnlessOver(this.#schedule, scheduledMs, task, failures);

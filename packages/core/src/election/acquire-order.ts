@@ -33,10 +33,7 @@ export interface Occasion {
   readonly isPushed: boolean;
 }
 
-/**
- * Orders candidates that learn at one instant that a lease is free. Each draws its own turn. A few write at once. The others wait
- * until they can know of a win, so a crowd costs a handful of writes.
- */
+/** Orders candidates that learn at one instant that a lease is free. A few write at once; the others wait to learn of a win. */
 export class AcquireOrder {
   readonly #clock: Clock;
   #roundTripMs: number | undefined;

@@ -1,7 +1,7 @@
 import { mayAcquire, type LeaseSnapshot } from "../store/lease-snapshot.ts";
 import { holderElapsedMs } from "../time/clock.ts";
 import type { ElectorParts } from "./elector-options.ts";
-import { isStoreFailure, TermRegressedError } from "../reporting/errors.ts";
+import { isLeaseholdError, isStoreFailure, TermRegressedError } from "../reporting/errors.ts";
 import type { AcquireOutcome, AcquireRequest, Expiry, Lease, LeaseStore, RequestLimits } from "../store/lease-store.ts";
 import type { Place } from "../store/place.ts";
 import { RolledBackTerms, type SeenTerms } from "./seen-terms.ts";
@@ -66,6 +66,25 @@ export class CandidateRequests {
   async attempt(expiry: Expiry | undefined): Promise<Lease | undefined> {
     // The request gets no signal. Once it is sent, only its reply shows if there is a lease to release.
     return await this.#acquire(() => this.#options.store.acquire(this.#request(expiry)));
+  }
+
+  /** Makes one attempt, without waiting. Makes another if the first soon fails on a kept connection that broke in a freeze. */
+  async attemptNow(signal: AbortSignal): Promise<Lease | undefined> {
+    const { clock, timing } = this.#options;
+    const startMs = clock.monotonicMs();
+    const { isWell } = this.contact;
+    try {
+      return await this.#readAndTry(signal);
+    } catch (error) {
+      const isSoon = clock.monotonicMs() - startMs < timing.attemptTimeoutMs;
+      if (!isWell || !isSoon || signal.aborted || !isLeaseholdError(error, "STORE_UNAVAILABLE")) throw error;
+      return await this.#readAndTry(signal);
+    }
+  }
+
+  async #readAndTry(signal: AbortSignal): Promise<Lease | undefined> {
+    const mayTry = this.mayTry(await this.read("store-clock", signal)) && !signal.aborted;
+    return mayTry ? await this.attempt("store-clock") : undefined;
   }
 
   /** Returns a position in the store's queue. Nothing is sent before its `turns` are read. */

@@ -20,9 +20,7 @@ export interface ElectorOptions<Store extends LeaseStore = LeaseStore> extends T
   readonly value?: string | undefined;
   /** True if a stopping leader releases the lease, false if it leaves the lease to expire. @defaultValue true */
   readonly releaseOnStop?: boolean | undefined;
-  /**
-   * `exit`: a task that outlasts its drain ends the process (code 70), unless it blocks the event loop. @defaultValue 'report'
-   */
+  /** `exit`: a task that outlasts its drain ends the process (code 70), if the event loop runs. @defaultValue 'report' */
   readonly onOverrun?: "report" | "exit" | undefined;
   /**
    * The way to find that a lease has expired. `tryRun` uses the store's clock if there is one.

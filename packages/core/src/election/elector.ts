@@ -29,7 +29,6 @@ import { Observer } from "./observer.ts";
 import { untilPlannedEnd } from "./planned-end.ts";
 import { hasQueue, QueuedCampaign } from "./queued-campaign.ts";
 import { QuickReturns, untilEnded } from "./quick-returns.ts";
-import { attemptOnce } from "./single-attempt.ts";
 import { Cooldown } from "./cooldown.ts";
 import { checkStopOn, onStopSignal } from "./stop-signals.ts";
 import { StoreHealth } from "./store-health.ts";
@@ -211,7 +210,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     if (this.#call) return { elected: false, reason: "busy" };
     const { signal } = this.#busyWith("tryRun", options);
     try {
-      const lease = await attemptOnce(this.#parts, signal);
+      const lease = await this.#parts.candidacy.attemptNow(signal);
       const led = lease && (await this.#lead(lease, task, signal));
       if (led) return { elected: true, term: lease.term, ...led };
       signal.throwIfAborted();
@@ -229,7 +228,7 @@ export class Elector<Store extends LeaseStore = LeaseStore> implements AsyncDisp
     if (this.#call) return undefined;
     const { signal } = this.#busyWith("tryCampaign", options);
     try {
-      const lease = await attemptOnce(this.#parts, signal);
+      const lease = await this.#parts.candidacy.attemptNow(signal);
       const leadership = lease && (await this.#hold(lease, signal));
       if (!leadership) signal.throwIfAborted();
       return leadership;

@@ -246,7 +246,7 @@ export class LeaderTerm<Led extends Leadership> {
   }
 
   #publish(value: string): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, store } = this.#options;
     const requests = this.#requests;
     return requests.publicationInTurn(async () => {
       // If the last try to renew is due, renew first. A renewal may confirm only an older grant; then renew once more.
@@ -256,7 +256,7 @@ export class LeaderTerm<Led extends Leadership> {
       this.#assertValid();
       // A publication extends the lease on most stores, as a renewal does.
       if (this.#state.renewal.is === "closed") throw this.#state.drain?.reason as Error;
-      const outcome = await requests.publish(value, this.#limits);
+      const outcome = await store.publish(this.#lease, value, this.#limits);
       this.#on({ type: "published", outcome });
       this.#assertValid();
       if (!outcome.held) throw this.#state.drain?.reason as Error;

@@ -27,9 +27,7 @@ export function toLastTryMs(term: TermState, now: Instant): number {
   return toDeadlineMs(term, now) - term.plan.timing.attemptTimeoutMs;
 }
 
-/**
- * Returns the instant at which the next renewal is due, by the monotonic clock: a multiple of `renewIntervalMs` since the win.
- */
+/** Returns the instant of the next renewal by the monotonic clock: a multiple of `renewIntervalMs` since the win. */
 export function nextGridMs({ plan, grantedAt }: Pick<TermState, "plan" | "grantedAt">): number {
   const originMs = plan.lease.grantedAt.monotonicMs;
   const { renewIntervalMs } = plan.timing;

@@ -33,11 +33,6 @@ export class TermRequests {
     return await publishedRenewal(clock, lease, () => store.renew(lease, limits));
   }
 
-  async publish(value: string, limits: RequestLimits): Promise<RenewOutcome> {
-    const { store, lease } = this.#options;
-    return await store.publish(lease, value, limits);
-  }
-
   /** Releases the lease in turn. Returns whether it is released. @param timeoutMs gives the time limit when the turn comes. */
   release(holdMs: number, timeoutMs: () => number): Promise<boolean> {
     const { clock, store, lease } = this.#options;

@@ -42,10 +42,7 @@ export interface Drain {
   readonly isOverrun: boolean;
 }
 
-/**
- * The state of one leadership. From the send of the last good request, the signal aborts after `renewDeadlineMs`, and the
- * leadership is over after `validForMs`. After `leaseDurationMs` standbys may acquire.
- */
+/** The state of one leadership. Its times count from the send of the last good request, `grantedAt`. */
 export interface TermState {
   readonly plan: TermPlan;
   readonly phase: TermPhase;

@@ -14,10 +14,7 @@ export const METRIC_NAMES = {
   hasLeader: "HasLeader",
   /** 1 whenever this candidate starts to lead. The sum is the number of changes of leadership. */
   transitions: "Transitions",
-  /**
-   * The longest time between two renewals since the previous line, divided by `renewDeadlineMs`. At 1 the task's signal would
-   * have been aborted.
-   */
+  /** The longest time between two renewals since the previous line, divided by `renewDeadlineMs`. At 1 the signal aborts. */
   renewalGapRatio: "RenewalGapRatio",
 } as const;
 

@@ -114,7 +114,7 @@ export async function oncePerOccurrence<T, Store extends LeaseStore>(
     return await doOccurrence({ schedule: waiting, key }, task, { signal });
   }
   const clock = sharedClock(store, schedule.clock);
-  const scheduledMs = checkScheduledAt({ scheduledAt, retentionMs }, clock.wallMs());
+  const scheduledMs = checkScheduledAt(scheduledAt, clock.wallMs(), retentionMs);
   warnOfPresentTime(name, scheduledMs, clock.wallMs(), logger);
   return await doOccurrence({ schedule, scheduledMs }, task, { signal });
 }

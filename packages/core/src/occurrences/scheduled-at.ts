@@ -13,13 +13,7 @@ const FORGOTTEN_EARLY_MS = 2 * MAX_EARLY_MS;
 const PRESENT_MS = 5;
 
 /** Returns when an occurrence was due, in milliseconds since the Unix epoch. @throws {ConfigurationError} for a bad instant. */
-export function checkScheduledAt(
-  {
-    scheduledAt,
-    retentionMs = DEFAULT_RETENTION_MS,
-  }: { readonly scheduledAt: unknown; readonly retentionMs?: number | undefined },
-  wallMs: number,
-): number {
+export function checkScheduledAt(scheduledAt: unknown, wallMs: number, retentionMs: number = DEFAULT_RETENTION_MS): number {
   const ms = instantOf(scheduledAt);
   checkWhenDue("scheduledAt", { scheduledMs: ms, retentionMs, wallMs });
   return ms;

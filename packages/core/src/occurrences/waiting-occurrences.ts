@@ -64,8 +64,8 @@ export class Wait {
   #warn(): void {
     warned.add(this.#all);
     const { name, logger } = this.#waiting;
-    const oldest = this.#all[0]?.#waiting.id ?? "";
-    const text = `This host waits for ${this.#all.length} occurrences of '${name}' that other hosts have claimed, the oldest '${oldest}': the job may hang there. Set stallTimeoutMs and call checkpoint() in the job, or pass whenInProgress: 'return'. Above ${MOST_WAITING}, the host gives up the oldest.`;
+    const [oldest = this] = this.#all;
+    const text = `This host waits for ${this.#all.length} occurrences of '${name}' that other hosts have claimed, the oldest '${oldest.#waiting.id}': the job may hang there. Set stallTimeoutMs and call checkpoint() in the job, or pass whenInProgress: 'return'. Above ${MOST_WAITING}, the host gives up the oldest.`;
     Journal.to(logger).warn("LEASEHOLD_OCCURRENCES_WAIT", "warn", text, { name, waiting: this.#all.length });
   }
 }

@@ -49,8 +49,7 @@ export class HeldLeases {
       const { broken } = holding.record;
       if (broken) return lost("broken", true, `an administrator broke it: ${broken.reason}`);
       const changed = change(holding.record);
-      // A write whose reply was lost has arrived, with every change of this call. It counts, unless a failover may undo what a
-      // read shows.
+      // A write whose reply was lost has arrived, with every change of this call. It counts, unless a failover may undo it.
       const arrivedAt = this.#seen.showsUndurable ? undefined : holding.unreportedAt;
       if (arrivedAt && changed === holding.record) return extended(holding, arrivedAt);
       const extendedAt = instantOf(clock);

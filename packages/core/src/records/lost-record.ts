@@ -25,9 +25,7 @@ export function heldLostRecord(lost: LeaseRecord, leaseDurationMs: number): Leas
   return withBars(lost, [...holdFor(Math.max(lost.leaseDurationMs, leaseDurationMs)), barOf(lost, "pause")]);
 }
 
-/**
- * Returns the longest lease that a former holder may have, as far as this process knows. A repair holds the election for it.
- */
+/** Returns the longest lease that a former holder may have, as far as this process knows. A repair holds the election for it. */
 export function leaseToWaitMs(known: LeaseRecord | undefined): number {
   return known?.leaseDurationMs ?? UNKNOWN_LEASE_MS;
 }

@@ -123,8 +123,7 @@ export class RecordCache {
   }
 
   async poll(election: string, limits: GivenLimits, expiry: Expiry | undefined): Promise<LeaseSnapshot | undefined> {
-    // The first read must be consistent, because later ones are compared with it. So must a read whose age by the store's clock
-    // counts.
+    // The first read must be consistent, because later ones are compared with it. So must a read whose own age counts.
     const consistent = this.last(election)?.countsStoreClock(expiry) ?? true;
     let seen = await this.read(election, limits, { consistent });
     // If no other clock confirms the store's, a second read has to agree with the first.

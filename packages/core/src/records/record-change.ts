@@ -146,26 +146,21 @@ function vacated(
   options: RepairOptions,
 ): LeaseRecord {
   const highest = Math.max(found?.term ?? 0, before?.term ?? 0);
-  const { minTerm = highest > 0 ? highest + ROOM : undefined } = options;
-  if (minTerm === undefined) {
-    const message = `No record shows which terms '${election}' has had. Pass a minTerm above every term that a process or a fenced resource has seen.`;
-    throw new ConfigurationError(message, { election });
-  }
-  if (minTerm <= highest) {
-    throw new ConfigurationError(`minTerm is ${minTerm}, but '${election}' has had term ${highest}. Pass a higher one.`, {
-      election,
-    });
-  }
+  const { reason, minTerm = highest > 0 ? highest + ROOM : undefined } = options;
   const most = Number.MAX_SAFE_INTEGER - TERMS_LEFT;
-  if (minTerm > most) {
-    const message = `minTerm is ${minTerm}, which leaves too few terms for '${election}'; it may be ${most} at most.`;
+  if (minTerm === undefined || minTerm <= highest || minTerm > most) {
+    const message =
+      minTerm === undefined
+        ? `No record shows which terms '${election}' has had. Pass a minTerm above every term that a process or a fenced resource has seen.`
+        : minTerm > most
+          ? `minTerm is ${minTerm}, which leaves too few terms for '${election}'; it may be ${most} at most.`
+          : `minTerm is ${minTerm}, but '${election}' has had term ${highest}. Pass a higher one.`;
     throw new ConfigurationError(message, { election });
   }
   const known = found ?? before;
   const leaseDurationMs = options.leaseDurationMs ?? leaseToWaitMs(known);
   const candidateId = found?.candidateId ?? before?.candidateId ?? null;
   const vacant = vacantRecord({ term: minTerm - 1, candidateId, nonce, leaseDurationMs });
-  const { reason } = options;
   const record: LeaseRecord = {
     ...vacant,
     ...(reason === undefined ? {} : { broken: { reason, id: nonce } }),

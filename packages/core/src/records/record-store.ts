@@ -30,10 +30,7 @@ export interface RecordStore {
   watch?(election: string, options: WatchOptions): AsyncIterable<void>;
 }
 
-/**
- * A store whose clock may step returns {@link StoredRecord.nonceWallMs} with each age. A fleet needs `list`, and compare-and-swap
- * on single records.
- */
+/** A clock that may step needs {@link StoredRecord.nonceWallMs}. A fleet needs `list`, and compare-and-swap on one record. */
 export type RecordStoreCapabilities = Pick<
   LeaseStoreCapabilities,
   "maxValueBytes" | "fence" | "storeClock" | "roundTrips" | "showsUndurable" | "losesAcknowledged" | "fleet"

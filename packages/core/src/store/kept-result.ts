@@ -3,9 +3,7 @@ import { isNotRun, type Completion } from "./lease-snapshot.ts";
 import type { OccurrenceStore } from "./lease-store.ts";
 import { utf8Bytes } from "./names.ts";
 
-/**
- * Returns the completion that keeps a result, if any. @throws {ConfigurationError} for one that JSON or the store cannot keep.
- */
+/** Returns the completion that keeps a result. @throws {ConfigurationError} for one that JSON or the store cannot keep. */
 export function completionOf(result: unknown, id: string, store: OccurrenceStore): Completion | undefined {
   return result === undefined ? undefined : checked({ result }, id, store);
 }

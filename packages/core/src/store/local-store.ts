@@ -40,10 +40,7 @@ export class LocalStoreWarnings extends StoreWarnings {
   }
 }
 
-/**
- * Returns the warning that a store reaches no other instance, if this process seems to be one of several. It seems to be one in a
- * container, or with NODE_ENV=production on a host that is named like a pod. Tests get no warning.
- */
+/** Returns a warning if this process seems to be one of several instances, which the store does not reach. Tests get none. */
 export function localStoreWarning(
   subject: string,
   { env, hostname: host }: HostFacts = { env: process.env, hostname: hostname() },

@@ -1,6 +1,5 @@
 import type {
   Fence,
-  GetOptions,
   LeaseRecord,
   PutOptions,
   PutOutcome,
@@ -56,8 +55,8 @@ interface NonceWritten {
 }
 
 /**
- * A service that compares and swaps one record per election, in virtual time. Each process reaches it by its own {@link connect |
- * connection}, whose network can lose, delay or repeat requests. Wrap a connection in a `RecordLeaseStore`.
+ * Compares and swaps one record per election, in virtual time. Each process has its own {@link connect | connection}, whose network
+ * can lose, delay or repeat requests. Wrap a connection in a `RecordLeaseStore`.
  */
 export class SimulatedRecordService {
   readonly #world: VirtualClock;
@@ -82,7 +81,25 @@ export class SimulatedRecordService {
 
   /** Returns the service as one process reaches it. */
   connect(process: ProcessClock, network: Network = promptNetwork()): RecordStore {
-    return new SimulatedConnection(this, this.#world, process, network, this.#options);
+    const { storeClock, pushes, showsUndurable } = this.#options;
+    const send = <T>(operation: string, serve: (passage: Passage) => T | Promise<T>): Promise<T> => {
+      const passage = network({ operation });
+      return carry(this.#world, process, passage, () => serve(passage));
+    };
+    return {
+      name: "simulated",
+      capabilities: { maxValueBytes: 1_024, fence: "atomic", storeClock, showsUndurable },
+      get: (election, { consistent }) => send("get", ({ lags }) => this.get(election, lags && !consistent)),
+      put: (election, record, options) => {
+        const sent = { atMs: this.#world.monotonicMs(), wallMs: process.wallMs() };
+        return send("put", () => {
+          const outcome = this.put(election, record, options, sent);
+          // A stored write waits for the replica while it is cut off, and is never answered.
+          return outcome.stored && !this.acknowledges ? new Promise<never>(() => undefined) : outcome;
+        });
+      },
+      ...(pushes ? { watch: (election, { signal }) => this.#watch(election, process, network, signal) } : {}),
+    };
   }
 
   /** Returns the election's record as it is stored, unchecked. */
@@ -182,10 +199,7 @@ export class SimulatedRecordService {
   }
 
   /** Yields a wake-up at once, and whenever the record's fence changes, until the signal aborts. */
-  watch(
-    election: string,
-    { process, network, signal }: { readonly process: ProcessClock; readonly network: Network; readonly signal: AbortSignal },
-  ): AsyncGenerator<void> {
+  #watch(election: string, process: ProcessClock, network: Network, signal: AbortSignal): AsyncGenerator<void> {
     const join = ({ changed }: WatchCallbacks): JoinedWatch => {
       const { promise: listening, resolve } = Promise.withResolvers<void>();
       let wake: () => void = resolve;
@@ -217,50 +231,6 @@ export class SimulatedRecordService {
     if (present) this.#past.set(election, present);
     this.#entries.set(election, { data: frozen(JSON.parse(JSON.stringify(data))), version, nonceWritten });
     return version;
-  }
-}
-
-class SimulatedConnection implements RecordStore {
-  readonly name: string = "simulated";
-  readonly capabilities: RecordStoreCapabilities;
-  readonly watch?: NonNullable<RecordStore["watch"]>;
-  readonly #service: SimulatedRecordService;
-  readonly #world: VirtualClock;
-  readonly #process: ProcessClock;
-  readonly #network: Network;
-
-  constructor(
-    service: SimulatedRecordService,
-    world: VirtualClock,
-    process: ProcessClock,
-    network: Network,
-    { storeClock, pushes, showsUndurable }: SimulatedRecordServiceOptions,
-  ) {
-    this.#service = service;
-    this.#world = world;
-    this.#process = process;
-    this.#network = network;
-    this.capabilities = { maxValueBytes: 1_024, fence: "atomic", storeClock, showsUndurable };
-    if (pushes) this.watch = (election, { signal }) => service.watch(election, { process, network, signal });
-  }
-
-  get(election: string, { consistent }: GetOptions): Promise<StoredRecord | undefined> {
-    return this.#carry("get", ({ lags }) => this.#service.get(election, lags && !consistent));
-  }
-
-  put(election: string, record: LeaseRecord, options: PutOptions): Promise<PutOutcome> {
-    const sent = { atMs: this.#world.monotonicMs(), wallMs: this.#process.wallMs() };
-    return this.#carry("put", () => this.#answer(this.#service.put(election, record, options, sent)));
-  }
-
-  /** Returns the outcome, or never answers: a stored write waits for the replica while it is cut off. */
-  #answer<T extends { readonly stored: boolean }>(outcome: T): T | Promise<never> {
-    return outcome.stored && !this.#service.acknowledges ? new Promise(() => undefined) : outcome;
-  }
-
-  #carry<T>(operation: string, serve: (passage: Passage) => T | Promise<T>): Promise<T> {
-    const passage = this.#network({ operation });
-    return carry(this.#world, this.#process, passage, () => serve(passage));
   }
 }
 

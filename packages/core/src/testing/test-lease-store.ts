@@ -102,17 +102,10 @@ class FallibleRecords extends MemoryRecordStore {
     if (!found || !record || record.termId === null) {
       throw new ConfigurationError(`No candidate leads '${election}', so that there is no lease to lose.`, { election });
     }
-    const { term, leaseDurationMs, renewIntervalMs, schema } = record;
     const [termId, nonce] = [fakeTimersClock.randomUuid(), fakeTimersClock.randomUuid()];
-    const taken: LeaseRecord = {
-      schema,
-      term: term + 1,
-      termId,
-      candidateId: "another-candidate",
-      nonce,
-      leaseDurationMs,
-      renewIntervalMs,
-    };
+    const { term, leaseDurationMs, renewIntervalMs, schema } = record;
+    const next = { schema, term: term + 1, termId, candidateId: "another-candidate", nonce };
+    const taken: LeaseRecord = { ...next, leaseDurationMs, renewIntervalMs };
     await super.put(election, taken, { ...REQUEST, ifVersion: found.version, keepsNonce: false, fence: fenceOfRecord(taken) });
   }
 

@@ -121,8 +121,7 @@ export class VirtualClock implements Clock {
   #set(callback: () => void, delayMs: number, idle: boolean): Timer {
     this.#order += 1;
     let atMs = this.#monotonicMs + Math.max(delayMs, 0);
-    // Rounding must not make the timer early. Otherwise a deadline that is almost reached would be set again for ever, at the
-    // same instant.
+    // Rounding must not make the timer early. Otherwise a deadline that is almost reached would be set again for ever.
     if (atMs - this.#monotonicMs < delayMs) atMs += atMs * Number.EPSILON;
     const pending: Pending = { atMs, order: this.#order, callback, idle, state: "waiting" };
     this.#push(pending);

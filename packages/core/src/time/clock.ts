@@ -56,10 +56,7 @@ export function instantOf(clock: Clock): Instant {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 }
 
-/**
- * Returns the time since `since` for a *holder*: the larger of both clocks, so that it gives up too early rather than too late. A
- * monotonic clock can stop while a machine is suspended (nodejs/node#47724), and a wall clock can be set back.
- */
+/** Returns the time since `since` by the clock that ran further: one may stop in a suspended machine, the other be set back. */
 export function holderElapsedMs(clock: Clock, since: Instant): number {
   return elapsedMs(instantOf(clock), since);
 }
