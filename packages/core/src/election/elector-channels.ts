@@ -1,8 +1,5 @@
 import { publisher } from "../reporting/diagnostics.ts";
-import { isLeaseholdError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
-import type { Lease, RenewOutcome } from "../store/lease-store.ts";
-import type { Clock } from "../time/clock.ts";
 import type { ElectorEvents } from "./elector-events.ts";
 import type { ElectorHealth } from "./elector-health.ts";
 
@@ -49,19 +46,4 @@ export interface PublishedLook extends Published {
 
 export const publishEvent: (make: () => PublishedEvent) => void = publisher(EVENT_CHANNEL);
 export const publishLook: (make: () => PublishedLook) => void = publisher(LOOK_CHANNEL);
-const publishRenewal: (make: () => PublishedRenewal) => void = publisher(RENEWAL_CHANNEL);
-
-export async function publishedRenewal(clock: Clock, lease: Lease, send: () => Promise<RenewOutcome>): Promise<RenewOutcome> {
-  const { election, candidateId, term } = lease;
-  const sentMs = clock.monotonicMs();
-  const publish = (outcome: string): void =>
-    publishRenewal(() => ({ election, candidateId, term, durationMs: clock.monotonicMs() - sentMs, outcome }));
-  try {
-    const renewed = await send();
-    publish(renewed.held ? "ok" : renewed.reason);
-    return renewed;
-  } catch (error) {
-    publish(isLeaseholdError(error) ? error.code : "ERROR");
-    throw error;
-  }
-}
+export const publishRenewal: (make: () => PublishedRenewal) => void = publisher(RENEWAL_CHANNEL);

@@ -8,10 +8,9 @@ const UNSTOPPABLE: readonly string[] = ["SIGKILL", "SIGSTOP"];
 /** @throws {ConfigurationError} unless it is a list of signals that a process can hear. */
 export function checkStopOn(stopOn: unknown): asserts stopOn is readonly StopSignal[] | undefined {
   if (stopOn === undefined) return;
-  const names: readonly unknown[] = Array.isArray(stopOn) ? stopOn : [stopOn];
   const isHeard = (name: unknown): boolean =>
     typeof name === "string" && /^SIG[A-Z\d]+$/.test(name) && !UNSTOPPABLE.includes(name);
-  if (Array.isArray(stopOn) && names.every(isHeard)) return;
+  if (Array.isArray(stopOn) && stopOn.every(isHeard)) return;
   throw new ConfigurationError(
     `stopOn is ${JSON.stringify(stopOn)}; it must be a list of signals that a process can hear, such as ["SIGTERM", "SIGINT"].`,
   );

@@ -1,6 +1,7 @@
+import { isLeaseholdError } from "../reporting/errors.ts";
 import type { CompleteOptions, Lease, LeaseStore, OccurrenceStore, RenewOutcome, RequestLimits } from "../store/lease-store.ts";
 import type { Clock } from "../time/clock.ts";
-import { publishedRenewal } from "./elector-channels.ts";
+import { publishRenewal } from "./elector-channels.ts";
 import { releaseInTime } from "./release.ts";
 
 type Options = { readonly clock: Clock; readonly store: LeaseStore; readonly lease: Lease };
@@ -30,7 +31,18 @@ export class TermRequests {
 
   async renew(limits: RequestLimits): Promise<RenewOutcome> {
     const { clock, store, lease } = this.#options;
-    return await publishedRenewal(clock, lease, () => store.renew(lease, limits));
+    const { election, candidateId, term } = lease;
+    const sentMs = clock.monotonicMs();
+    const publish = (outcome: string): void =>
+      publishRenewal(() => ({ election, candidateId, term, durationMs: clock.monotonicMs() - sentMs, outcome }));
+    try {
+      const renewed = await store.renew(lease, limits);
+      publish(renewed.held ? "ok" : renewed.reason);
+      return renewed;
+    } catch (error) {
+      publish(isLeaseholdError(error) ? error.code : "ERROR");
+      throw error;
+    }
   }
 
   /** Releases the lease in turn. Returns whether it is released. @param timeoutMs gives the time limit when the turn comes. */

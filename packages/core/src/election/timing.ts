@@ -152,24 +152,26 @@ export function decideTiming(options: TimingOptions, capabilities?: LeaseStoreCa
   return decided;
 }
 
-function table(report: Omit<TimingReport, "toString">): string {
-  const rows: ReadonlyArray<readonly [string, string, string]> = [
-    ["leaseDurationMs", ms(report.leaseDurationMs), "rivals wait this long after the last renewal"],
-    ["renewIntervalMs", ms(report.renewIntervalMs), "the leader renews this often"],
-    ["attemptTimeoutMs", ms(report.attemptTimeoutMs), "one attempt to renew takes no longer"],
-    ["renewDeadlineMs", ms(report.renewDeadlineMs), "no renewal by then: the task's signal aborts"],
-    ["validForMs", ms(report.validForMs), "the leader is valid for this long after a renewal"],
-    ["crashFailoverMs", ms(report.crashFailoverMs), "from a crashed leader's last renewal to the next leader"],
-    ["politeHandoverMs", ms(report.politeHandoverMs), "from a release to the next leader (drain comes on top)"],
-    ["roundTripMs", ms(report.roundTripMs), "a store that answers each request within this keeps all of this"],
-    ["outageToleratedMs", ms(report.outageToleratedMs), "a store outage this long never deposes the leader"],
-    ["pauseToleratedMs", ms(report.pauseToleratedMs), "a frozen process this long never loses its lease"],
-    ["timeToStopMs", ms(report.timeToStopMs), "the task has this long to stop while still the only leader"],
-    ["driftTolerated", `${report.driftTolerated * 100} %`, "clock rates may differ by this much"],
-  ];
-  return rows.map(([name, value, meaning]) => `${name.padEnd(18)} ${value.padStart(10)}  ${meaning}`).join("\n");
-}
+const MEANINGS = {
+  leaseDurationMs: "rivals wait this long after the last renewal",
+  renewIntervalMs: "the leader renews this often",
+  attemptTimeoutMs: "one attempt to renew takes no longer",
+  renewDeadlineMs: "no renewal by then: the task's signal aborts",
+  validForMs: "the leader is valid for this long after a renewal",
+  crashFailoverMs: "from a crashed leader's last renewal to the next leader",
+  politeHandoverMs: "from a release to the next leader (drain comes on top)",
+  roundTripMs: "a store that answers each request within this keeps all of this",
+  outageToleratedMs: "a store outage this long never deposes the leader",
+  pauseToleratedMs: "a frozen process this long never loses its lease",
+  timeToStopMs: "the task has this long to stop while still the only leader",
+  driftTolerated: "clock rates may differ by this much",
+} as const;
 
-function ms(value: number): string {
-  return `${Math.round(value).toLocaleString("en-US")} ms`;
+function table(report: Omit<TimingReport, "toString">): string {
+  const rows = Object.entries(MEANINGS).map(([name, meaning]) => {
+    const value = report[name as keyof typeof MEANINGS];
+    const text = name === "driftTolerated" ? `${value * 100} %` : `${Math.round(value).toLocaleString("en-US")} ms`;
+    return `${name.padEnd(18)} ${text.padStart(10)}  ${meaning}`;
+  });
+  return rows.join("\n");
 }

@@ -25,8 +25,6 @@ import { ObservedRecord } from "./observed-record.ts";
 /** A record without a holder, for `probe`. It is never stored. */
 const PROBE: LeaseRecord = vacantRecord({ term: 0, nonce: "probe" });
 
-type Write = RequestLimits & { readonly found: Found | undefined; readonly keepsNonce: boolean };
-
 /** The records of a service, as this process has observed them. Every request goes through here. */
 export class RecordCache {
   readonly name: string;
@@ -131,44 +129,21 @@ export class RecordCache {
     return seen && this.snapshot(election, seen, expiry);
   }
 
-  /** Writes a record in place of the found one. Returns the new version, or `undefined` if the store holds something else. */
+  /**
+   * Writes a record in place of the found one. Returns the new version, or `undefined` if the store holds something else.
+   * @param mayKeepAge false if the store has to restart the age of a nonce that does not change.
+   */
   async write(
     election: string,
     record: LeaseRecord,
     found: Found | undefined,
-    limits: RequestLimits,
+    { timeoutMs }: RequestLimits,
+    mayKeepAge = true,
   ): Promise<string | undefined> {
     // A record that is gone has no age to keep. The store must start one, or no new process would see the hold end.
     const last = this.last(election);
     const isMissing = last?.isMissing === true && last.version === found?.version;
-    const keepsNonce = !isMissing && record.nonce === found?.record.nonce;
-    return await this.#put(election, record, { timeoutMs: limits.timeoutMs, found, keepsNonce });
-  }
-
-  /** Writes the found record again, so that the store restarts the age of its nonce. */
-  async restartAge(election: string, found: Found, limits: RequestLimits): Promise<void> {
-    await this.#put(election, found.record, { timeoutMs: limits.timeoutMs, found, keepsNonce: false });
-  }
-
-  async fenceTerm(election: string, limits: GivenLimits): Promise<number | undefined> {
-    const read = this.#records.fenceTerm?.bind(this.#records);
-    return read && (await this.#requests.send("get", election, limits, (options) => read(election, options)));
-  }
-
-  /** Sends a write whose condition must fail, to prove the right to write. @throws {ConfigurationError} if it succeeds. */
-  async probe(election: string, limits: GivenLimits): Promise<void> {
-    // Sent without a fence. A change of the fence would wait for the leader's transactions, and delay its next ones.
-    const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false };
-    const { stored } = await this.#requests.put(election, PROBE, { ...limits, ...condition });
-    if (!stored) return;
-    throw new ConfigurationError(
-      `${this.name} has carried out a write whose condition cannot have held: it does not compare and swap, and cannot hold leases.`,
-      { election },
-    );
-  }
-
-  async #put(election: string, record: LeaseRecord, put: Write): Promise<string | undefined> {
-    const { found, timeoutMs, keepsNonce } = put;
+    const keepsNonce = mayKeepAge && !isMissing && record.nonce === found?.record.nonce;
     const sentAt = instantOf(this.clock);
     // The version is copied here, because the observed record may change while the request is under way.
     const ifVersion = found?.version;
@@ -187,6 +162,28 @@ export class RecordCache {
     // The service did not say which record has replaced the observed one.
     else if (observed && observed.version === ifVersion) observed.outdated = true;
     return undefined;
+  }
+
+  /** Writes the found record again, so that the store restarts the age of its nonce. */
+  async restartAge(election: string, found: Found, limits: RequestLimits): Promise<void> {
+    await this.write(election, found.record, found, limits, false);
+  }
+
+  async fenceTerm(election: string, limits: GivenLimits): Promise<number | undefined> {
+    const read = this.#records.fenceTerm?.bind(this.#records);
+    return read && (await this.#requests.send("get", election, limits, (options) => read(election, options)));
+  }
+
+  /** Sends a write whose condition must fail, to prove the right to write. @throws {ConfigurationError} if it succeeds. */
+  async probe(election: string, limits: GivenLimits): Promise<void> {
+    // Sent without a fence. A change of the fence would wait for the leader's transactions, and delay its next ones.
+    const condition = { ifVersion: IMPOSSIBLE_VERSION, keepsNonce: false };
+    const { stored } = await this.#requests.put(election, PROBE, { ...limits, ...condition });
+    if (!stored) return;
+    throw new ConfigurationError(
+      `${this.name} has carried out a write whose condition cannot have held: it does not compare and swap, and cannot hold leases.`,
+      { election },
+    );
   }
 
   /** Takes in a reply. `replaced`: the version that an own write has replaced. A read of that version is older. */

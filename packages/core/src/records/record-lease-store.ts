@@ -150,12 +150,9 @@ export class RecordLeaseStore implements LeaseStore {
     if (!observed) return retryPeriodMs;
     // A standby that waits for the lease to expire needs the observation again.
     this.#seen.keep(election, 2 * Math.max(retryPeriodMs, observed.record.leaseDurationMs));
-    // Vacant, but not acquired: the race was lost, or a reservation blocks it. Jitter keeps the losers apart.
-    if (observed.record.termId === null) return retryPeriodMs * (0.5 + this.clock.random() / 2);
-    const [ageMs] = observed.ageMs("observed");
-    const untilExpiryMs = Math.max(observed.record.leaseDurationMs - ageMs, 0) + 1;
-    // Expired, but not acquired: it is another candidate's turn, or nobody competes here.
-    if (untilExpiryMs <= 1) return retryPeriodMs * (0.5 + this.clock.random() / 2);
+    const untilExpiryMs = Math.max(observed.record.leaseDurationMs - observed.ageMs("observed")[0], 0) + 1;
+    // Free, but not acquired: the race was lost, a reservation blocks it, or nobody competes here. Jitter keeps the losers apart.
+    if (observed.record.termId === null || untilExpiryMs <= 1) return retryPeriodMs * (0.5 + this.clock.random() / 2);
     const untilRenewalMs = observed.nextRenewalPollMs();
     if (this.watch) return Math.min(untilExpiryMs, untilRenewalMs);
     const polls = Math.max(1, Math.ceil(untilRenewalMs / retryPeriodMs));

@@ -1,12 +1,10 @@
-export type ListenerFailed = (event: string, error: unknown) => void;
-
 /** Listeners by event name, typed by a map from name to event. A listener that throws never disturbs the code that emits. */
 export class Listeners<Events extends object> {
   /** Created for the first listener, because most electors have none. */
   #byName: Map<keyof Events, Set<(event: never) => unknown>> | undefined;
-  readonly #failed: ListenerFailed;
+  readonly #failed: (event: string, error: unknown) => void;
 
-  constructor(failed: ListenerFailed) {
+  constructor(failed: (event: string, error: unknown) => void) {
     this.#failed = failed;
   }
 
