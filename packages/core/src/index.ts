@@ -21,18 +21,8 @@ export type { ListedElection } from "./store/listing.ts";
 export type { LeaseStoreCapabilities } from "./store/capabilities.ts";
 export type { LeaseStore } from "./store/lease-store.ts";
 export { MemoryLeaseStore } from "./records/memory-lease-store.ts";
-export {
-  ConfigurationError,
-  ElectorBusyError,
-  FencedError,
-  isLeaseholdError,
-  LeaseholdError,
-  LeaseLostError,
-  StoreError,
-  UnsupportedError,
-  type LeaseholdErrorCode,
-  type LossReason,
-  type StoreErrorCode,
-} from "./reporting/errors.ts";
+export { ConfigurationError, ElectorBusyError, FencedError, isLeaseholdError } from "./reporting/errors.ts";
+export { LeaseholdError, LeaseLostError, StoreError, UnsupportedError } from "./reporting/errors.ts";
+export type { LeaseholdErrorCode, LossReason, StoreErrorCode } from "./reporting/errors.ts";
 export { pinoLogger, type Logger } from "./reporting/logger.ts";
 export type { LoggerOption } from "./reporting/journal.ts";

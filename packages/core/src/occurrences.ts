@@ -7,13 +7,8 @@ export { attempt, type AttemptOutcome, type LatestBegin } from "./occurrences/at
 export { type CatchUp, checkCatchUp, earlierOccurrences } from "./occurrences/catch-up.ts";
 export { checkRetention, DEFAULT_RETENTION_MS, occurrencesOf } from "./occurrences/kept-occurrences.ts";
 export { noteRun, type LastRun, type LastRunOptions } from "./occurrences/last-run.ts";
-export {
-  occurrenceId,
-  scheduledMsOf,
-  type ClaimedKey,
-  type ClaimedOccurrence,
-  type Occurrence,
-} from "./occurrences/occurrence.ts";
+export { occurrenceId, scheduledMsOf, type ClaimedKey } from "./occurrences/occurrence.ts";
+export type { ClaimedOccurrence, Occurrence } from "./occurrences/occurrence.ts";
 export { doOccurrence, latestBegin, outcomeOfOver, type OccurrenceTask } from "./occurrences/once-per-occurrence.ts";
 export { checkSchedule, type OncePerKeyOptions, type ScheduleOptions } from "./occurrences/once-per-occurrence-options.ts";
 export { checkOverlap, type Overlap, type Settled } from "./occurrences/overlap.ts";

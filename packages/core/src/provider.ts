@@ -2,45 +2,17 @@
 
 import "./node-version.ts";
 
-export type {
-  AcquireOutcome,
-  AcquireRequest,
-  CheckOptions,
-  CheckReport,
-  Fenced,
-  Lease,
-  ReleaseOptions,
-  ReleaseOutcome,
-  ReadOptions,
-  RenewOutcome,
-  RequestLimits,
-  WatchOptions,
-  OccurrenceOptions,
-  OccurrenceStore,
-  Reservation,
-} from "./store/lease-store.ts";
-export type {
-  BreakOptions,
-  BreakOutcome,
-  PauseOptions,
-  PauseOutcome,
-  RepairOptions,
-  RepairOutcome,
-  TransferOptions,
-  TransferOutcome,
-} from "./store/admin-calls.ts";
+export type { AcquireOutcome, AcquireRequest, CheckOptions, CheckReport, Fenced } from "./store/lease-store.ts";
+export type { Lease, ReleaseOptions, ReleaseOutcome, ReadOptions, RenewOutcome } from "./store/lease-store.ts";
+export type { RequestLimits, WatchOptions, OccurrenceOptions, OccurrenceStore, Reservation } from "./store/lease-store.ts";
+export type { BreakOptions, BreakOutcome, PauseOptions, PauseOutcome } from "./store/admin-calls.ts";
+export type { RepairOptions, RepairOutcome, TransferOptions, TransferOutcome } from "./store/admin-calls.ts";
 export type { JoinOptions, Place } from "./store/place.ts";
 export { cannotPause, checkList, endOfPrefix, LIST_PAGE_SIZE, type ListOptions } from "./store/listing.ts";
 export { blockerOf, mayAcquire, type Blocker, type LeaseState } from "./store/lease-snapshot.ts";
 export { Administration, type AdminStore, type Order, type OrderLimits, type ElectionState } from "./store/administration.ts";
-export {
-  disposable,
-  type OpenedStore,
-  type StoreScheme,
-  type StoreSchemes,
-  type StoreUrl,
-  type StoreUrlContext,
-} from "./store/store-url.ts";
+export { disposable, type OpenedStore, type StoreScheme } from "./store/store-url.ts";
+export type { StoreSchemes, StoreUrl, StoreUrlContext } from "./store/store-url.ts";
 export { membersText, type StoreMember } from "./store/store-members.ts";
 export { barOf } from "./records/bars.ts";
 export { RecordLeaseStore, RecordOccurrenceStore, type RecordLeaseStoreOptions } from "./records/record-lease-store.ts";
@@ -48,16 +20,8 @@ export { MemoryRecordStore } from "./records/memory-lease-store.ts";
 export * from "./records/record-store.ts";
 export { beginTerm, closeExpired, endTerm, historyOf, type TermRecord } from "./records/term-history.ts";
 export { checkLease, DEFAULT_REQUEST_TIMEOUT_MS, duration, SAFETY_MARGIN } from "./store/lease-limits.ts";
-export {
-  checkBoolean,
-  checkCallOptions,
-  checkChoice,
-  checkKnown,
-  checkOptions,
-  checkSignal,
-  defineOptions,
-  sharedClock,
-} from "./store/options.ts";
+export { checkBoolean, checkCallOptions, checkChoice, checkKnown } from "./store/options.ts";
+export { checkOptions, checkSignal, defineOptions, sharedClock } from "./store/options.ts";
 export { checkName, checkReservation, checkTerm, checkValue, decodeName, encodeName, MAX_NAME_BYTES } from "./store/names.ts";
 export { defaultCandidateId } from "./election/candidate-id.ts";
 export { wakeUps, type JoinedWatch, type WatchCallbacks } from "./store/wake-ups.ts";
@@ -74,14 +38,5 @@ export type { Interval } from "./time/interval.ts";
 export { ExpiringMap } from "./time/expiring-map.ts";
 export { AGE_UNCERTAINTY_MS, boundsOfAge, DATE_GRAIN_MS, ServiceClock } from "./time/service-clock.ts";
 export type { StoreClock } from "./store/capabilities.ts";
-export {
-  AlreadyAbortedError,
-  DrainTimeoutError,
-  ForeignRecordError,
-  isMisuse,
-  isRefusal,
-  isStoreError,
-  LeadershipEndedError,
-  mayHaveBeenApplied,
-  TermRegressedError,
-} from "./reporting/errors.ts";
+export { AlreadyAbortedError, DrainTimeoutError, ForeignRecordError, isMisuse, isRefusal } from "./reporting/errors.ts";
+export { isStoreError, LeadershipEndedError, mayHaveBeenApplied, TermRegressedError } from "./reporting/errors.ts";

@@ -1,6 +1,5 @@
 import { sleep, type Clock } from "../time/clock.ts";
-import { ConfigurationError, isStoreError, isUnknown, PausedError } from "../reporting/errors.ts";
-import type { StoreError } from "../reporting/errors.ts";
+import { ConfigurationError, isStoreError, isUnknown, PausedError, type StoreError } from "../reporting/errors.ts";
 import type { LeaseSnapshot } from "./lease-snapshot.ts";
 import type { RequestLimits } from "./lease-store.ts";
 import { conflict, outcomeUnknown } from "./failed-request.ts";
