@@ -123,11 +123,8 @@ export class AlreadyAbortedError extends LeaseholdError {
 /** A second `run`, `campaign` or `tryRun` on an elector, while one is under way. */
 export class ElectorBusyError extends LeaseholdError {
   constructor(election: string, call: string, busyWith: string) {
-    super(
-      "ELECTOR_BUSY",
-      `${call} on the elector of '${election}', which is busy with ${busyWith}. An elector does one thing at a time: wait for it to settle, or make a second Elector.`,
-      { election },
-    );
+    const advice = "An elector does one thing at a time: wait for it to settle, or make a second Elector.";
+    super("ELECTOR_BUSY", `${call} on the elector of '${election}', which is busy with ${busyWith}. ${advice}`, { election });
   }
 }
 
@@ -173,13 +170,11 @@ export class DrainTimeoutError extends LeaseholdError {
   readonly term: number;
 
   constructor(election: string, term: number, waitedMs: number) {
-    super(
-      "DRAIN_TIMEOUT",
-      `The task leading '${election}' (term ${term}) was still pending ${Math.round(waitedMs)} ms after its signal aborted. ` +
-        "The lease was left to expire, so that no successor starts beside the task. Make the task heed leadership.signal, or raise drainTimeoutMs. " +
-        "A task that awaits stop() or resign() waits for itself: let it return instead.",
-      { election },
-    );
+    const pending = `The task leading '${election}' (term ${term}) was still pending ${Math.round(waitedMs)} ms after its signal aborted.`;
+    const advice =
+      "The lease was left to expire, so that no successor starts beside the task. Make the task heed leadership.signal, or raise drainTimeoutMs. " +
+      "A task that awaits stop() or resign() waits for itself: let it return instead.";
+    super("DRAIN_TIMEOUT", `${pending} ${advice}`, { election });
     this.term = term;
   }
 }
@@ -191,14 +186,11 @@ export class TermRegressedError extends LeaseholdError {
 
   /** `remedy` replaces the advice to set `minTerm`. */
   constructor(election: string, foundTerm: number, highestTermSeen: number, remedy?: string, seenBy = "this process") {
-    super(
-      "TERM_REGRESSED",
-      `The store shows term ${foundTerm} for '${election}', but ${seenBy} has seen term ${highestTermSeen}: ` +
-        (remedy ??
-          "the record was deleted, restored or rewritten. " +
-            `Nobody here leads until an administrator sets minTerm to more than ${highestTermSeen}, and than any term a fenced resource has seen: by store.repair(), or by the elector's option.`),
-      { election },
-    );
+    const then =
+      remedy ??
+      `the record was deleted, restored or rewritten. Nobody here leads until an administrator sets minTerm to more than ${highestTermSeen}, and than any term a fenced resource has seen: by store.repair(), or by the elector's option.`;
+    const message = `The store shows term ${foundTerm} for '${election}', but ${seenBy} has seen term ${highestTermSeen}: ${then}`;
+    super("TERM_REGRESSED", message, { election });
     this.foundTerm = foundTerm;
     this.highestTermSeen = highestTermSeen;
   }
@@ -211,17 +203,11 @@ export class FencedError extends LeaseholdError {
   readonly currentTerm: number | undefined;
 
   constructor(election: string, term: number, currentTerm: number | undefined, resource: string, cause?: unknown) {
-    super(
-      "FENCED",
-      `A write to ${resource} as leader of '${election}' in term ${term} was refused` +
-        (currentTerm === undefined
-          ? "."
-          : currentTerm === term
-            ? ": that leadership has ended."
-            : `: it belongs to term ${currentTerm}.`) +
-        (cause === undefined ? " Nothing was written." : " An earlier try got no reply; it is unknown whether that try wrote."),
-      { election, cause },
-    );
+    const why = currentTerm === term ? "that leadership has ended" : `it belongs to term ${currentTerm}`;
+    const written =
+      cause === undefined ? "Nothing was written." : "An earlier try got no reply; it is unknown whether that try wrote.";
+    const refused = `A write to ${resource} as leader of '${election}' in term ${term} was refused`;
+    super("FENCED", `${refused}${currentTerm === undefined ? "" : `: ${why}`}. ${written}`, { election, cause });
     this.term = term;
     this.currentTerm = currentTerm;
   }
@@ -232,11 +218,8 @@ export class ForeignRecordError extends LeaseholdError {
   readonly problem: string;
 
   constructor(election: string, place: string, problem: string) {
-    super(
-      "FOREIGN_RECORD",
-      `${place} cannot be read as the lease of '${election}': ${problem}. It was left untouched. Use another name, or remove it by hand if nobody owns it.`,
-      { election },
-    );
+    const advice = "It was left untouched. Use another name, or remove it by hand if nobody owns it.";
+    super("FOREIGN_RECORD", `${place} cannot be read as the lease of '${election}': ${problem}. ${advice}`, { election });
     this.problem = problem;
   }
 }
@@ -251,11 +234,8 @@ export class UnsupportedError extends LeaseholdError {
 /** A transfer was refused because an administrator has paused the election. */
 export class PausedError extends LeaseholdError {
   constructor(election: string, reason: string) {
-    super(
-      "PAUSED",
-      `'${election}' is paused ("${reason}"), so that no candidate may acquire it. Resume it first: store.resume('${election}').`,
-      { election },
-    );
+    const advice = `Resume it first: store.resume('${election}').`;
+    super("PAUSED", `'${election}' is paused ("${reason}"), so that no candidate may acquire it. ${advice}`, { election });
   }
 }
 
@@ -264,12 +244,9 @@ export class NotRecordedError extends LeaseholdError {
   readonly attempt: number;
 
   constructor(occurrence: string, attempt: number, cause: unknown) {
-    super(
-      "NOT_RECORDED",
-      `'${occurrence}' is done, by attempt ${attempt}, but that could not be recorded: ${(cause as Partial<Error>)?.message ?? String(cause)} ` +
-        "Once its claim has run out, another delivery would do it again.",
-      { election: occurrence, cause },
-    );
+    const why = (cause as Partial<Error>)?.message ?? String(cause);
+    const message = `'${occurrence}' is done, by attempt ${attempt}, but that could not be recorded: ${why} Once its claim has run out, another delivery would do it again.`;
+    super("NOT_RECORDED", message, { election: occurrence, cause });
     this.attempt = attempt;
   }
 }
