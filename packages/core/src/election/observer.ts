@@ -2,7 +2,7 @@ import type { Clock } from "../time/clock.ts";
 import { AlreadyAbortedError, ConfigurationError, isMisuse, isStoreFailure } from "../reporting/errors.ts";
 import { Journal, type LoggerOption } from "../reporting/journal.ts";
 import { checkCallOptions, checkOptions, checkSignal, defineOptions, sharedClock } from "../store/options.ts";
-import { WAIT_OPTIONS } from "./calls.ts";
+import { WAIT_OPTIONS, type WaitOptions } from "./calls.ts";
 import type { Leader } from "./leadership.ts";
 import { StoreHealth, type ContactHealth } from "./store-health.ts";
 import type { LeaseSnapshot } from "../store/lease-snapshot.ts";
@@ -64,9 +64,7 @@ export class Observer {
    * @throws {AlreadyAbortedError} if the signal has already aborted.
    * @throws {ConfigurationError | UnsupportedError} if the store can never hold this election.
    */
-  async *observe(
-    options: { readonly signal?: AbortSignal | undefined } = {},
-  ): AsyncGenerator<Leader | undefined, void, undefined> {
+  async *observe(options: WaitOptions = {}): AsyncGenerator<Leader | undefined, void, undefined> {
     checkCallOptions("observe", options, WAIT_OPTIONS);
     const { signal } = options;
     const { store, election, clock, retryPeriodMs } = this.#polling;
