@@ -199,27 +199,32 @@ describe("a transfer", () => {
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
   });
 
-  test("replaces a transfer to a candidate that does not come, which is lost", async () => {
-    await holder.release(lease, LIMITS);
-    const first = admin.transfer(ELECTION, "nobody");
-    await clock.settle();
-    const second = admin.transfer(ELECTION, "c");
-    await clock.settle();
+  test("makes a holder whose release has failed wait for the named candidate, as others do", async () => {
+    await transfer();
+    await holder.renew(lease, LIMITS);
+    holderRecords.failAll({ kind: "unavailable" });
+    await expect(holder.release(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+    holderRecords.heal();
+    await clock.advance(LEASE_MS - 1_000);
 
-    await expect(clock.runUntil(first)).resolves.toBe("lost");
-    await rival.read(ELECTION);
-    await win(rival, { candidateId: "c" });
-    await expect(clock.runUntil(second)).resolves.toBe("accepted");
+    await expect(holder.read(ELECTION)).resolves.toMatchObject({ state: "vacant", bar: { candidateId: "nobody" } });
+    await expect(holder.acquire(acquiring())).resolves.toMatchObject({ acquired: false });
   });
 
-  test("of a free lease that was broken before reserves it like any other", async () => {
-    await admin.break(ELECTION, { reason: "maintenance", immediate: true });
-    const outcome = admin.transfer(ELECTION, "c");
-    await clock.settle();
+  test("of an election that never was is lost", async () => {
+    await expect(admin.transfer("unheard-of", "b")).resolves.toBe("lost");
+    expect(service.record("unheard-of")).toBeUndefined();
+  });
 
-    await expect(rival.read(ELECTION)).resolves.toMatchObject({ bar: { kind: "transfer", candidateId: "c" } });
-    await win(rival, { candidateId: "c" });
-    await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
+  test("stops waiting when its signal aborts, with the signal's reason; the order stays in force", async () => {
+    const stopping = new AbortController();
+    const outcome = admin.transfer(ELECTION, "b", { signal: stopping.signal });
+    await clock.settle();
+    stopping.abort("never mind");
+
+    await expect(outcome).rejects.toBe("never mind");
+    await expect(holder.renew(lease, LIMITS)).resolves.toMatchObject({ transferTo: "b" });
+    expect(clock.pendingTimers).toBe(0);
   });
 
   test("of a lease that is broken and still runs is lost", async () => {

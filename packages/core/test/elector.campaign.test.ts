@@ -27,18 +27,6 @@ describe("campaign", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("waits for its turn", async () => {
-    const leader = await world.candidate("leader").elector.campaign();
-    const campaigning = a.elector.campaign();
-    await world.clock.advance(LEASE_MS);
-    await leader.release();
-
-    const leadership = await world.clock.runUntil(campaigning);
-
-    expect(leadership.term).toBe(2);
-    await leadership.release();
-  });
-
   test("learns from the attempt that lost a race who has won it", async () => {
     const bar = { kind: "lease" } as const;
     const current = { election: ELECTION, state: "held", term: 4, holder: "winner", bar } as const;
@@ -64,15 +52,6 @@ describe("campaign", () => {
 
     expect(other.isValid()).toBe(true);
     await other.release();
-  });
-
-  test("keeps the elector busy until the leadership is disposed of, and no longer", async () => {
-    const leadership = await a.elector.campaign();
-    await expect(a.elector.run(untilAborted)).rejects.toMatchObject({ code: "ELECTOR_BUSY" });
-
-    await leadership.release();
-
-    expect(await a.elector.tryRun(() => "ran")).toMatchObject({ elected: true, result: "ran" });
   });
 
   test("keeps the elector busy until it is disposed of, even if the lease is lost", async () => {
@@ -121,19 +100,6 @@ describe("campaign", () => {
 });
 
 describe("a win that comes too late is released before the call settles", () => {
-  test("after the caller aborted: campaign", async () => {
-    a.records.latencyMs = 1_000;
-    const controller = new AbortController();
-    const campaigning = a.elector.campaign({ signal: controller.signal });
-    await sent("put");
-
-    controller.abort("enough");
-    const error = await world.clock.runUntil(campaigning).catch((thrown: unknown) => thrown);
-
-    expect(error).toBe("enough");
-    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
-  });
-
   test("after the caller aborted: run", async () => {
     a.records.latencyMs = 1_000;
     const run = a.run();
@@ -143,19 +109,6 @@ describe("a win that comes too late is released before the call settles", () => 
     await world.clock.runUntil(run.settled);
 
     expect(a.events.names("startedLeading")).toEqual([]);
-    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
-  });
-
-  test("after the caller aborted: tryRun", async () => {
-    a.records.latencyMs = 1_000;
-    const controller = new AbortController();
-    const trying = a.elector.tryRun(untilAborted, { signal: controller.signal });
-    await sent("put");
-
-    controller.abort("enough");
-    const error = await world.clock.runUntil(trying).catch((thrown: unknown) => thrown);
-
-    expect(error).toBe("enough");
     expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
   });
 

@@ -9,7 +9,6 @@ import {
   type Candidate,
   type Run,
 } from "./election-world.ts";
-import type { Fault } from "./faulty-record-store.ts";
 import { StubbornTask } from "@leasehold/test-kit/leader-tasks";
 
 let world: ElectionWorld;
@@ -285,86 +284,6 @@ describe("attempts", () => {
     );
   });
 
-  test("a renewal that hangs is given up in time for a second one, which saves the term", async () => {
-    const { leadership, wonMs } = await lead();
-    a.records.failNext("put", { kind: "lost" });
-    a.records.latencyMs = 1_000;
-
-    await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS + RENEW_DEADLINE_MS);
-
-    expect(leadership.signal.aborted).toBe(false);
-  });
-
-  test("two attempts fit before the renew deadline even if both take nearly all of their time", async () => {
-    const { leadership, wonMs } = await lead();
-    a.records.failNext("put", { kind: "unanswered" });
-    a.records.failNext("get", { kind: "slow", latencyMs: ATTEMPT_TIMEOUT_MS - 10 });
-
-    await advanceTo(wonMs + RENEW_DEADLINE_MS + 1_000);
-
-    expect(leadership.signal.aborted).toBe(false);
-  });
-
-  test.each<Fault>([{ kind: "lost" }, { kind: "unanswered" }, { kind: "late", byMs: 3_000 }])(
-    "one request that is $kind costs no term, at 1.3 s a round trip",
-    async (fault) => {
-      const { leadership, wonMs } = await lead();
-      a.records.latencyMs = 1_300;
-      a.records.failNext("put", fault);
-
-      await advanceTo(wonMs + 10 * RENEW_INTERVAL_MS);
-
-      expect(leadership.signal.aborted).toBe(false);
-    },
-  );
-
-  test("an outage of 2,450 ms that begins right before a reply is in costs no term", async () => {
-    const { leadership, wonMs } = await lead();
-    a.records.latencyMs = 150;
-    a.records.failNext("put", { kind: "unanswered" });
-    await advanceTo(wonMs + RENEW_INTERVAL_MS + 149);
-
-    a.records.failAll({ kind: "lost" });
-    await world.clock.advance(2_450);
-    a.records.heal();
-    await advanceTo(wonMs + 10 * RENEW_INTERVAL_MS);
-
-    expect(leadership.signal.aborted).toBe(false);
-  });
-
-  test("an attempt that is under way when the last try is due is given up for it", async () => {
-    a = world.candidate("a", { renewIntervalMs: 5_000, renewDeadlineMs: 10_000, attemptTimeoutMs: 2_400 });
-    const { leadership, wonMs } = await lead();
-    // The last try is due 7,600 ms after the last good send. The request sent 1,300 ms before it hangs.
-    a.records.failNext("put", { kind: "throttled", retryAfterMs: 1_300 }, { kind: "lost" });
-    const before = world.service.log.length;
-
-    await advanceTo(wonMs + RENEW_DEADLINE_MS - 1);
-
-    expect(world.service.log.slice(before).map(({ sentMs }) => sentMs - wonMs)).toEqual([5_000, 6_300, 7_600]);
-    expect(leadership.signal.aborted).toBe(false);
-  });
-
-  test("the last try follows a given-up attempt at once, even after many failures", async () => {
-    a = world.candidate("a", { renewIntervalMs: 5_000, renewDeadlineMs: 10_000, attemptTimeoutMs: 1_000, latencyMs: 400 });
-    const { leadership, wonMs } = await lead();
-    a.records.latencyMs = 0;
-    a.records.failNext(
-      "put",
-      { kind: "throttled", retryAfterMs: 480 },
-      ...Array.from({ length: 4 }, (): Fault => ({ kind: "lost" })),
-    );
-    const before = world.service.log.length;
-
-    await advanceTo(wonMs + 8_900);
-    a.records.latencyMs = 400;
-    await advanceTo(wonMs + RENEW_DEADLINE_MS - 1);
-
-    const sent = world.service.log.slice(before).map(({ sentMs }) => Math.round(sentMs - wonMs));
-    expect(sent).toEqual([5_000, 5_480, 6_480, 7_480, 8_480, 9_000]);
-    expect(leadership.signal.aborted).toBe(false);
-  });
-
   test("a retry that the last try would cut short waits for it, unless the task publishes", async () => {
     const { leadership, wonMs } = await lead();
     a.records.failNext("put", { kind: "throttled", retryAfterMs: 2_600 }, { kind: "lost" });
@@ -383,71 +302,5 @@ describe("attempts", () => {
     expect(failures).toHaveLength(1);
     expect(await publishing).toMatchObject({ code: "STORE_TIMEOUT" });
     expect(leadership.signal.aborted).toBe(false);
-  });
-
-  test("failed renewals are tried again soon, then less often, and once more right before the deadline", async () => {
-    const { wonMs } = await lead();
-    a.records.failNext("put", { kind: "unavailable" }, { kind: "unavailable" });
-    await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS - 1);
-    const lastGoodMs = lastPutMs();
-    a.records.failAll({ kind: "unavailable" });
-    const before = world.service.log.length;
-
-    await advanceTo(lastGoodMs + RENEW_DEADLINE_MS - 1);
-
-    const afterTick = world.service.log.slice(before).map(({ sentMs }) => sentMs - wonMs - 2 * RENEW_INTERVAL_MS);
-    expect(afterTick.slice(0, 6)).toEqual([0, 100, 300, 700, 1_500, 2_750]);
-    expect(afterTick[6]).toBeCloseTo(lastGoodMs - wonMs + RENEW_DEADLINE_MS - 2 * RENEW_INTERVAL_MS - ATTEMPT_TIMEOUT_MS, 6);
-    expect(afterTick.length).toBeLessThan(12);
-  });
-
-  test("a last try that fails at once is not followed by another at once", async () => {
-    a = world.candidate("a", { attemptTimeoutMs: 1_500 });
-    const { wonMs } = await lead();
-    a.records.failAll({ kind: "unavailable" });
-    a.records.latencyMs = 10;
-
-    await advanceTo(wonMs + RENEW_DEADLINE_MS - 1);
-
-    const lastTryMs = wonMs + RENEW_DEADLINE_MS - 1_500;
-    const sentMs = world.service.log.map((sent) => sent.sentMs).filter((ms) => ms >= lastTryMs);
-    expect(sentMs[0]).toBe(lastTryMs);
-    expect(sentMs[1]).toBeGreaterThanOrEqual(lastTryMs + 1_000);
-  });
-
-  test("a throttled renewal waits as long as the service asks", async () => {
-    const { leadership, wonMs } = await lead();
-    a.records.failNext("put", { kind: "throttled", retryAfterMs: 1_700 });
-    const before = world.service.log.length;
-
-    await advanceTo(wonMs + 2 * RENEW_INTERVAL_MS - 1);
-
-    expect(world.service.log.slice(before).map(({ sentMs }) => sentMs - wonMs)).toEqual([
-      RENEW_INTERVAL_MS,
-      RENEW_INTERVAL_MS + 1_700,
-    ]);
-    expect(leadership.signal.aborted).toBe(false);
-  });
-
-  test("a throttled renewal keeps a last try before the deadline, even if the service asks for a longer wait", async () => {
-    const { leadership, wonMs } = await lead();
-    a.records.failNext("put", { kind: "throttled", retryAfterMs: 60_000 });
-
-    await advanceTo(wonMs + RENEW_DEADLINE_MS - 1);
-
-    expect(lastPutMs() - wonMs).toBeCloseTo(RENEW_DEADLINE_MS - ATTEMPT_TIMEOUT_MS, 6);
-    expect(leadership.signal.aborted).toBe(false);
-  });
-
-  test("no request outlasts the validity of the lease", async () => {
-    const { wonMs } = await lead();
-    a.records.failAll({ kind: "lost" });
-    run.stop();
-
-    await advanceTo(wonMs + VALID_FOR_MS);
-
-    // Only the task's grace period is still pending.
-    expect(world.clock.pendingTimers).toBeLessThanOrEqual(1);
-    expect(world.service.log.every(({ sentMs }) => sentMs < wonMs + VALID_FOR_MS)).toBe(true);
   });
 });

@@ -1,4 +1,3 @@
-import { LeaseLostError } from "@leasehold/core";
 import { DrainTimeoutError } from "@leasehold/core/provider";
 import { ProcessClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -73,23 +72,6 @@ describe("work is awaited", () => {
     expect([overrun.mock.calls.length, released()]).toEqual([0, true]);
   });
 
-  test("the successor starts only after the task has settled", async () => {
-    await lead();
-    const b = world.candidate("b");
-    const runB = b.run();
-    await world.clock.advance(1_000);
-    run.stop();
-    await world.clock.advance(12_000);
-    expect(b.elector.isLeader).toBe(false);
-
-    task.settle();
-    await world.clock.advance(2_000);
-
-    expect(b.elector.isLeader).toBe(true);
-    runB.stop();
-    await runB.settled;
-  });
-
   test("at drainTimeoutMs: no more renewals, no release, an overrun is reported, and run rejects", async () => {
     await lead({ drainTimeoutMs: 7_000 });
     run.stop();
@@ -106,49 +88,6 @@ describe("work is awaited", () => {
     expect(world.service.log).toHaveLength(sent);
     expect(released()).toBe(false);
     expect(world.clock.pendingTimers).toBe(0);
-  });
-
-  test("an overrun lease runs out by itself, and only then does a successor start", async () => {
-    await lead({ drainTimeoutMs: 7_000 });
-    const b = world.candidate("b");
-    const runB = b.run();
-    run.stop();
-    await world.clock.advance(7_000);
-    const lastRenewalMs = world.service.log.findLast(({ operation }) => operation === "put")!.sentMs;
-
-    await world.clock.advance(lastRenewalMs + LEASE_MS - 1 - world.clock.monotonicMs());
-    expect(b.elector.isLeader).toBe(false);
-    await world.clock.advance(2_000);
-    expect(b.elector.isLeader).toBe(true);
-
-    runB.stop();
-    await runB.settled;
-    await end();
-  });
-
-  test("a task that settles after its overrun, but while the lease is valid: release", async () => {
-    await lead({ drainTimeoutMs: 3_000 });
-    run.stop();
-    await world.clock.advance(4_000);
-
-    task.settle();
-    await world.clock.settle();
-
-    expect(released()).toBe(true);
-  });
-
-  test("a task that settles once the lease is no longer valid: never a release", async () => {
-    await lead({ drainTimeoutMs: 3_000 });
-    run.stop();
-    await world.clock.advance(VALID_FOR_MS);
-    const sent = world.service.log.length;
-
-    task.settle();
-    await world.clock.advance(LEASE_MS);
-
-    expect(world.service.log).toHaveLength(sent);
-    expect(released()).toBe(false);
-    expect(() => task.leadership.assertValid()).toThrow(LeaseLostError);
   });
 
   test("nothing that the task does after its overrun renews the lease", async () => {
@@ -207,17 +146,6 @@ describe("work is awaited", () => {
     await end();
   });
 
-  test("stopping a leader that has overrun its resignation rejects at once", async () => {
-    await lead({ drainTimeoutMs: 3_000 });
-    void a.elector.resign();
-    await world.clock.advance(5_000);
-
-    run.stop();
-
-    await expect(run.settled).rejects.toBeInstanceOf(DrainTimeoutError);
-    await end();
-  });
-
   test("a task that is still pending well after its lease was lost is an overrun, too, and only one", async () => {
     await lead();
     world.service.remove(ELECTION);
@@ -252,41 +180,6 @@ describe("work is awaited", () => {
       await end();
     },
   );
-
-  test("a drain that ends sooner than half of the margin is not extended by the loss of the lease", async () => {
-    await lead({ drainTimeoutMs: 4_000 });
-    a.records.failAll({ kind: "lost" });
-    await world.clock.advance(LEASE_MS);
-
-    expect(a.events.all("overrun")).toMatchObject([{ sinceSignalMs: 4_000 }]);
-    await end();
-  });
-
-  test("a task that settles soon after its validity has ended is no overrun", async () => {
-    await lead();
-    a.records.failAll({ kind: "unavailable" });
-    while (task.leadership.isValid()) await world.clock.advance(100);
-    await world.clock.advance(50);
-
-    task.settle();
-    await world.clock.advance(LEASE_MS);
-
-    expect(a.events.names("overrun")).toEqual([]);
-    a.records.heal();
-    run.stop();
-    await world.clock.runUntil(run.settled);
-  });
-
-  test("a task that settles in time is no overrun", async () => {
-    await lead();
-    run.stop();
-    await world.clock.advance(LEASE_MS - 1);
-    task.settle();
-    await run.settled;
-    await world.clock.advance(LEASE_MS);
-
-    expect(a.events.names("overrun")).toEqual([]);
-  });
 
   test("a leadership held by hand overruns until it is disposed of", async () => {
     const controller = new AbortController();
@@ -446,26 +339,5 @@ describe("the release", () => {
     expect(a.elector.isLeader).toBe(false);
     expect(task.leadership.isValid()).toBe(false);
     await world.clock.runUntil(run.settled);
-  });
-
-  test("is not sent if releaseOnStop is false and the elector stops", async () => {
-    await lead({ releaseOnStop: false });
-    run.stop();
-    task.settle();
-    await run.settled;
-
-    expect(released()).toBe(false);
-    expect(a.elector.isLeader).toBe(false);
-  });
-
-  test("is sent if the elector only resigns, even with releaseOnStop false", async () => {
-    await lead({ releaseOnStop: false });
-    const resigning = a.elector.resign();
-    task.settle();
-    await resigning;
-
-    expect(released()).toBe(true);
-    run.stop();
-    await run.settled;
   });
 });

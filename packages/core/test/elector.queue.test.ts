@@ -303,19 +303,6 @@ describe("a store that fails", () => {
     expect(service.queue).toEqual(["a"]);
   });
 
-  test("a failed poll is followed by another after half to one retry period", async () => {
-    running("a");
-    const b = running("b");
-    await clock.advance(1_000);
-    failing("STORE_UNAVAILABLE", "b");
-    await clock.advance(600_000);
-
-    const timesMs = b.events.timesMs("storeFailed");
-    const waitsMs = timesMs.slice(1).map((ms, at) => ms - timesMs[at]!);
-    expect(timesMs.length).toBeGreaterThan(600_000 / RETRY_PERIOD_MS);
-    expect(Math.max(...waitsMs)).toBeLessThanOrEqual(RETRY_PERIOD_MS);
-  });
-
   test("a candidate that cannot acquire at its turn for a whole lease leaves the queue", async () => {
     failing("STORE_UNAVAILABLE", "a", "acquire");
     const a = running("a");

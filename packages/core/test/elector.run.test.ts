@@ -1,4 +1,4 @@
-import { LeaseLostError, ElectorBusyError, type Leadership } from "@leasehold/core";
+import { ElectorBusyError, type Leadership } from "@leasehold/core";
 import { LeadershipEndedError, sleep } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
@@ -57,13 +57,6 @@ describe("run", () => {
     run.stop();
 
     await run.settled;
-    expect(world.clock.pendingTimers).toBe(0);
-  });
-
-  test("leads without a signal until the task throws", async () => {
-    const running = a.elector.run(() => Promise.reject(new Error("out of paper")));
-
-    await expect(running).rejects.toThrow("out of paper");
     expect(world.clock.pendingTimers).toBe(0);
   });
 });
@@ -130,37 +123,6 @@ describe("a task that ends, ends its term", () => {
     const run = a.run(() => Promise.reject(new DOMException("my own", "AbortError")));
 
     await expect(world.clock.runUntil(run.settled, 1_000)).rejects.toThrow("my own");
-  });
-
-  test.each([
-    ["the signal's reason", ({ signal }: Leadership) => signal.reason as Error],
-    ["an AbortError", () => new DOMException("stopped", "AbortError")],
-    [
-      "an AbortError deep among its causes",
-      () => new Error("a", { cause: new Error("b", { cause: new DOMException("c", "AbortError") }) }),
-    ],
-    ["the reason among its causes", ({ signal }: Leadership) => new Error("query failed", { cause: signal.reason })],
-  ])("after the abort, %s counts as a return", async (_, error) => {
-    const task = new StubbornTask();
-    const run = a.run(task.run);
-    await world.clock.advance(1_000);
-
-    run.stop(new Error("shutting down"));
-    task.fail(error(task.leadership));
-
-    await expect(run.settled).resolves.toBeUndefined();
-    expect(world.service.record(ELECTION)).toMatchObject({ termId: null });
-  });
-
-  test("after the abort, the loss of another election still ends run", async () => {
-    const task = new StubbornTask();
-    const run = a.run(task.run);
-    await world.clock.advance(1_000);
-
-    run.stop();
-    task.fail(new LeaseLostError("another", 7, "taken", "somebody has it."));
-
-    await expect(run.settled).rejects.toMatchObject({ code: "LEASE_LOST", election: "another" });
   });
 
   test("a value that is not a task is refused before any request", async () => {
@@ -231,20 +193,6 @@ describe("one thing at a time", () => {
     expect(world.service.log).toHaveLength(sent);
     run.stop();
     await run.settled;
-  });
-
-  test("an elector can run again once it has stopped", async () => {
-    const first = a.run();
-    await world.clock.advance(1_000);
-    first.stop();
-    await first.settled;
-
-    const second = a.run();
-    await world.clock.advance(10_000);
-
-    expect(world.service.record(ELECTION)).toMatchObject({ term: 2, candidateId: "a" });
-    second.stop();
-    await second.settled;
   });
 
   test("a second task is never started while the first is pending, though the lease is long lost", async () => {

@@ -33,28 +33,6 @@ function attempt<T>(task: LeaderTask<T, OccurrenceLeadership>, store = occurrenc
 }
 
 describe("an occurrence", () => {
-  test("that is completed is never led again", async () => {
-    await attempt((leadership) => leadership.complete());
-    expect(service.record(OCCURRENCE)).toMatchObject({ term: 1, termId: null, done: true });
-    await clock.advance(100 * LEASE_MS);
-
-    await expect(attempt(() => "again")).resolves.toEqual({ elected: false, reason: "done" });
-    await expect(attempt(() => "again", occurrences(service.connect("b")))).resolves.toEqual({ elected: false, reason: "done" });
-  });
-
-  test("costs three requests from claim to completion, and nothing after it", async () => {
-    await attempt((leadership) => leadership.complete());
-
-    expect(service.log.map(({ operation }) => operation)).toEqual(["get", "put", "put"]);
-    expect(clock.pendingTimers).toBe(0);
-  });
-
-  test("whose attempt failed is open for the next attempt, which has the next number", async () => {
-    await expect(attempt(() => Promise.reject(new Error("disk full")))).rejects.toThrow("disk full");
-
-    await expect(attempt(({ term }) => term)).resolves.toMatchObject({ elected: true, result: 2 });
-  });
-
   test("ends its leadership when it is completed, without an abort of the signal", async () => {
     await attempt(async (leadership) => {
       await leadership.complete();
@@ -213,15 +191,5 @@ describe("an election", () => {
 describe("MemoryLeaseStore.occurrences", () => {
   test("need an election with a valid name", () => {
     expect(() => new MemoryLeaseStore({ clock }).occurrences("")).toThrow(ConfigurationError);
-  });
-
-  test("keeps the occurrences of two elections apart, for as long as the store exists", async () => {
-    const store = new MemoryLeaseStore({ clock });
-    const nightly = store.occurrences(ELECTION);
-    await nightly.complete(await win(nightly, { election: OCCURRENCE }), LIMITS);
-
-    await expect(store.occurrences(ELECTION).read(OCCURRENCE)).resolves.toMatchObject({ bar: { kind: "done" } });
-    await expect(store.occurrences("other").read(OCCURRENCE)).resolves.toBeUndefined();
-    await expect(store.read(OCCURRENCE)).resolves.toBeUndefined();
   });
 });

@@ -1,23 +1,9 @@
 import { ConfigurationError } from "@leasehold/core";
 import { describe, expect } from "vitest";
-import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import { ELECTION, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { test } from "./held-lease.ts";
 
 describe("a break", () => {
-  test("blocks every candidate until the rest of the lease has passed", async ({ held: { clock, holder, rival, admin } }) => {
-    await rival.read(ELECTION);
-    await clock.advance(6_000);
-    await admin.break(ELECTION, { reason: "maintenance" });
-
-    await clock.advance(LEASE_MS - 6_001);
-    await rival.read(ELECTION);
-    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(false);
-    expect((await holder.acquire(acquiring())).acquired).toBe(false);
-
-    await clock.advance(1);
-    expect((await rival.acquire(acquiring({ candidateId: "b" }))).acquired).toBe(true);
-  });
-
   test("without ifTerm breaks the term that it read, not one that slips in between", async ({
     held: { clock, holder, rival, admin, adminRecords, lease },
   }) => {
@@ -50,19 +36,6 @@ describe("a break", () => {
       operation: "break",
     });
     await expect(admin.transfer(ELECTION, "b")).rejects.toMatchObject({ code: "STORE_CONFLICT", operation: "transfer" });
-  });
-
-  test("of an election without a record returns broken: false, and creates no record", async ({ held: { service, admin } }) => {
-    expect(await admin.break("unheard-of", { reason: "typo" })).toEqual({ broken: false, current: undefined });
-    expect(service.record("unheard-of")).toBeUndefined();
-  });
-
-  test.for([0, 1.5, NaN])("with %d for ifTerm is refused before any request", async (ifTerm, { held: { service, admin } }) => {
-    const sent = service.log.length;
-
-    await expect(admin.break(ELECTION, { reason: "typo", ifTerm })).rejects.toBeInstanceOf(ConfigurationError);
-    await expect(admin.transfer(ELECTION, "b", { ifTerm })).rejects.toBeInstanceOf(ConfigurationError);
-    expect(service.log).toHaveLength(sent);
   });
 
   // An unreadable record would never be changed again, because it counts as foreign data.
