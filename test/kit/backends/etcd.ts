@@ -91,16 +91,6 @@ export async function enableAuth(
   await etcdctl(etcd, ["auth", "enable"]);
 }
 
-/**
- * Returns how many requests a member has got, by the names of etcd's API, such as `Range`. It counts gRPC and the gateway. For a
- * stream it counts each message that was sent on it.
- */
-export async function requestsAt({ url }: Pick<Etcd, "url">): Promise<ReadonlyMap<string, number>> {
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  const received = metrics.matchAll(/^grpc_server_msg_received_total\{grpc_method="(\w+)",.*\} (\S+)$/gm);
-  return new Map(Array.from(received, ([, method, count]) => [method!, Number(count)]));
-}
-
 interface Membership {
   readonly name: string;
   /** The members' addresses for each other, by their names. */

@@ -1,13 +1,11 @@
 import { parseArgs } from "node:util";
-import { run, sidecar } from "./commands.ts";
-import { etcd } from "./etcd.ts";
 import { fleet } from "./fleet.ts";
 import { peers } from "./peers.ts";
 import type { Section } from "./section.ts";
 import { stores } from "./stores.ts";
 import { table } from "./table.ts";
 
-const SECTIONS: readonly Section[] = [stores, etcd, peers, fleet, run, sidecar];
+const SECTIONS: readonly Section[] = [stores, peers, fleet];
 
 const { values, positionals } = readArguments();
 if (values.help) print(help());
