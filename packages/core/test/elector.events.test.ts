@@ -127,23 +127,6 @@ describe("listeners", () => {
     expect(order).toEqual(["started 1", "task", "signal", "stopped 1 shutting down"]);
   });
 
-  test("get every new leader, also their own candidate", async () => {
-    const a = world.candidate("a");
-    const b = world.candidate("b");
-    const runA = a.run();
-    await world.clock.advance(1_000);
-    const runB = b.run();
-    await world.clock.advance(20_000);
-    runA.stop();
-    await runA.settled;
-    await world.clock.advance(5_000);
-    runB.stop();
-    await runB.settled;
-
-    const seen = b.events.all("newLeader").map(({ leader }) => leader && `${leader.candidateId} ${leader.term}`);
-    expect(seen).toEqual(["a 1", undefined, "b 2", undefined]);
-  });
-
   test.each<keyof ElectorEvents>(["standby", "startedLeading", "renewed", "ending", "stoppedLeading", "newLeader"])(
     "one for %s that throws, at once or later, is an event and never a change of leadership",
     async (event) => {

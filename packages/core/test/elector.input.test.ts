@@ -216,24 +216,4 @@ describe("candidates", () => {
     expect(one.candidateId).toMatch(new RegExp(`^${hostname().slice(0, 40)}-${process.pid}-[0-9a-f]{8}$`));
     expect(one.candidateId).not.toBe(two.candidateId);
   });
-
-  test.each(["夜間バッチ-🧾", "naïve", "nai\u0308ve", "a/b\\c?d#e%20 f", "👩‍👩‍👧‍👦", "\u2028"])(
-    "%j round-trips as election, candidateId and value",
-    async (text) => {
-      const world = new ElectionWorld();
-      const { elector, store } = world.candidate(text, { election: text, value: text });
-      const leadership = await elector.campaign();
-
-      expect(leadership).toMatchObject({ election: text, candidateId: text });
-      expect(await world.candidate("reader", { election: text }).store.read(text)).toMatchObject({
-        election: text,
-        holder: text,
-        value: text,
-      });
-      expect(elector.leader).toMatchObject({ candidateId: text, value: text });
-
-      await leadership.release();
-      expect(await store.read(text)).toMatchObject({ state: "vacant" });
-    },
-  );
 });

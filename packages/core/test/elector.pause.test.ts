@@ -2,7 +2,6 @@ import { Elector, MemoryLeaseStore, type LeaderTask } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION } from "@leasehold/test-kit/acquisitions";
-import { ElectionWorld } from "./election-world.ts";
 
 /** The shortest time between two terms, by design: a short real wait. */
 const PAUSE_MS = 100;
@@ -82,24 +81,6 @@ describe("between two terms of one elector a short time passes, whatever the opt
     }
   });
 
-  test("if a listener resigns each term before its task is called", async () => {
-    const started: number[] = [];
-    const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
-    elector.on("startedLeading", () => {
-      started.push(clock.monotonicMs());
-      if (started.length <= TOO_MANY) void elector.resign();
-    });
-    const stopping = new AbortController();
-    const running = elector.run(counted([]), { signal: stopping.signal });
-
-    await clock.advance(5_000);
-    stopping.abort();
-    await clock.runUntil(running);
-
-    expect(started.length).toBeGreaterThan(10);
-    expect(Math.min(...gapsMs(started))).toBeGreaterThanOrEqual(PAUSE_MS);
-  });
-
   test("if the caller runs again after each task that threw at once", async () => {
     const starts: number[] = [];
     const elector = new Elector({ store, election: ELECTION, clock, cooldownMs: 0 });
@@ -125,18 +106,5 @@ describe("between two terms of one elector a short time passes, whatever the opt
 
     expect(clock.pendingTimers).toBe(0);
     expect(watch).toHaveBeenCalledTimes(1);
-  });
-
-  test("a networked store gets only a handful of requests for each pause", async () => {
-    const world = new ElectionWorld();
-    clock = world.clock;
-    const a = world.candidate("a", { cooldownMs: 0 });
-    const run = a.run(counted([]));
-
-    await world.clock.advance(10_000);
-    run.stop();
-    await world.clock.runUntil(run.settled);
-
-    expect(world.service.count("a")).toBeLessThanOrEqual((10_000 / PAUSE_MS + 1) * 3);
   });
 });

@@ -3,8 +3,6 @@ import { sleep } from "@leasehold/core/provider";
 import { ElectionWorld, type Candidate } from "./election-world.ts";
 import { Lines } from "./lines.ts";
 
-const RETRY_MS = 2_000;
-
 /** Runs the task on each candidate for this time. Returns the instants at which its terms began. */
 async function beginnings(
   world: ElectionWorld,
@@ -58,17 +56,6 @@ describe("a task that returns at once", () => {
 
     expect(calls).toBeGreaterThan(6);
     expect(logger.warnings).toEqual([]);
-  });
-
-  test("waits retryPeriodMs between two terms of one candidate", async () => {
-    const world = new ElectionWorld();
-    const candidates = ["a", "b"].map((id) => world.candidate(id, { logger: false }));
-    const forMs = 600_000;
-    const began = await beginnings(world, candidates, 0, forMs);
-
-    expect(began.length).toBeLessThanOrEqual(2 * (forMs / RETRY_MS) + 4);
-    expect(began.length).toBeGreaterThan(forMs / RETRY_MS / 2);
-    expect(world.service.log.length).toBeLessThan((6 * forMs) / 1_000);
   });
 });
 

@@ -21,24 +21,6 @@ describe("MemoryRecordStore", () => {
   };
   const { signal } = new AbortController();
 
-  test("writes only if the version is the given one", async () => {
-    const records = new MemoryRecordStore(clock);
-
-    expect(await records.put("e", record, { ifVersion: "1", keepsNonce: false, signal })).toEqual({
-      stored: false,
-      current: undefined,
-    });
-    expect(await records.put("e", record, { ifVersion: undefined, keepsNonce: false, signal })).toEqual({
-      stored: true,
-      version: "1",
-    });
-    expect(await records.put("e", record, { ifVersion: undefined, keepsNonce: false, signal })).toMatchObject({
-      stored: false,
-      current: { version: "1" },
-    });
-    expect(await records.put("e", record, { ifVersion: "1", keepsNonce: false, signal })).toEqual({ stored: true, version: "2" });
-  });
-
   test("returns the age of the nonce, which other writes do not change", async () => {
     const records = new MemoryRecordStore(clock);
     await records.put("e", record, { ifVersion: undefined, keepsNonce: false, signal });
@@ -100,31 +82,5 @@ describe("MemoryLeaseStore", () => {
     await clock.runUntil(watching);
 
     expect(states).toEqual([undefined, "vacant"]);
-  });
-
-  test("a watch wakes for an acquisition, a break and a release, and for no renewal and no publication", async () => {
-    const store = new MemoryLeaseStore({ clock });
-    let wakeUps = 0;
-    const watching = (async () => {
-      for await (const _ of store.watch!(ELECTION, new AbortController())) wakeUps += 1;
-    })();
-    void watching;
-    const counts: number[] = [];
-    const count = async (): Promise<void> => {
-      await clock.settle();
-      counts.push(wakeUps);
-    };
-    await count();
-    const lease = await win(store);
-    await count();
-    await store.renew(lease, LIMITS);
-    await store.publish(lease, "a value", LIMITS);
-    await count();
-    await store.break(ELECTION, { reason: "r" });
-    await count();
-    await store.break(ELECTION, { reason: "r", immediate: true });
-    await count();
-
-    expect(counts).toEqual([1, 2, 2, 3, 3]);
   });
 });

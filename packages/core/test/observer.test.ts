@@ -86,23 +86,6 @@ describe("an observer of a store that must be polled", () => {
     await ended;
   });
 
-  test("polls an election without a leader no more often than retryPeriodMs allows", async () => {
-    const process = new ProcessClock(world.clock);
-    world.candidate("a", { clock: process }).run();
-    const stopping = new AbortController();
-    const { ended } = collect(world.candidate("reader", { latencyMs: 10 }).elector.observe(stopping));
-    await world.clock.advance(30_000);
-    process.kill();
-    await world.clock.advance(2 * LEASE_MS);
-    const before = world.service.count("reader");
-
-    await world.clock.advance(10_000);
-
-    expect(world.service.count("reader") - before).toBeLessThanOrEqual(10_000 / (0.8 * RETRY_PERIOD_MS) + 2);
-    stopping.abort();
-    await ended;
-  });
-
   test("goes on after an outage, in which it yields nothing", async () => {
     const a = await world.candidate("a").elector.campaign();
     const reader = world.candidate("reader");

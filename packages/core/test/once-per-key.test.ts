@@ -46,20 +46,6 @@ describe("work with a key", () => {
     expect(world.pendingTimers).toBe(0);
   });
 
-  test("costs three requests, and one for a replica that finds it done", async () => {
-    await world.runUntil(migrate(a, () => "migrated"));
-    await expect(world.runUntil(migrate(b, () => "again"))).resolves.toEqual(DONE);
-
-    expect(a.requests).toEqual(["get", "put", "put"]);
-    expect(b.requests).toEqual(["get"]);
-  });
-
-  test("runs again for another key", async () => {
-    await world.runUntil(migrate(a, () => "migrated"));
-
-    await expect(world.runUntil(migrate(b, () => "next", { key: "77b01de" }))).resolves.toMatchObject({ ran: true });
-  });
-
   test("has the name that `run --occurrence KEY` gives it, and its task gets name, key and attempt", async () => {
     const outcome = await world.runUntil(migrate(a, ({ occurrence }) => occurrence));
 

@@ -119,17 +119,6 @@ describe("one occurrence", () => {
     await expect(world.runUntil(deliver(b, () => "billed"))).resolves.toEqual({ ran: true, result: "billed", attempt: 2 });
   });
 
-  test("is done again if a host died between the end of the task and its record", async () => {
-    void deliver(a, () => {
-      a.network = LOST;
-      a.clock.kill();
-      return "billed";
-    });
-    await world.advance(2 * LEASE_MS);
-
-    await expect(world.runUntil(deliver(b, () => "billed"))).resolves.toMatchObject({ ran: true, attempt: 2 });
-  });
-
   test("fences writes by its claim", async () => {
     const fences: unknown[] = [];
     const occurrences = a.store.occurrences?.bind(a.store);

@@ -101,13 +101,6 @@ describe("repair of a record that is there", () => {
     await expect(admin.repair(ELECTION, options)).rejects.toMatchObject({ code: "CONFIGURATION" });
     expect(service.record(ELECTION)).toEqual(before);
   });
-
-  test("does not touch a foreign record", async () => {
-    service.overwrite(ELECTION, { some: "thing" });
-
-    await expect(admin.repair(ELECTION, { minTerm: 100 })).rejects.toMatchObject({ code: "FOREIGN_RECORD" });
-    expect(service.record(ELECTION)).toEqual({ some: "thing" });
-  });
 });
 
 describe("repair whose reply is lost", () => {

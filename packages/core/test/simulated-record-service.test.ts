@@ -1,8 +1,6 @@
-import { Elector } from "@leasehold/core";
-import { RecordLeaseStore, type LeaseRecord, type StoredRecord } from "@leasehold/core/provider";
+import type { LeaseRecord, StoredRecord } from "@leasehold/core/provider";
 import { ProcessClock, promptNetwork, SimulatedRecordService, VirtualClock, type Network } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
-import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 
 const ELECTION = "nightly-billing";
 const signal = new AbortController().signal;
@@ -156,30 +154,4 @@ describe("a network", () => {
     await world.advance(15);
     expect([simulated.record(ELECTION), answered]).toEqual([record(), false]);
   });
-});
-
-test("a leader that is cut off gets a successor, in virtual time", async () => {
-  const world = new VirtualClock();
-  const simulated = new SimulatedRecordService(world);
-  const stopping = new AbortController();
-  const led: string[] = [];
-  const cutOff = new Set<string>();
-  const compete = (candidateId: string): void => {
-    const clock = new ProcessClock(world);
-    const prompt = promptNetwork(5);
-    const network: Network = (request) => (cutOff.has(candidateId) ? { arrivals: [] } : prompt(request));
-    const store = new RecordLeaseStore(simulated.connect(clock, network), { clock });
-    const elector = new Elector({ store, election: ELECTION, candidateId, clock });
-    elector.on("startedLeading", () => led.push(candidateId));
-    void elector.run(untilAborted, { signal: stopping.signal });
-  };
-  compete("a");
-  await world.advance(100);
-  compete("b");
-  await world.advance(100);
-  cutOff.add("a");
-  await world.advance(20_000);
-  stopping.abort();
-
-  expect(led).toEqual(["a", "b"]);
 });
