@@ -1,5 +1,5 @@
 import type { Lease } from "@leasehold/core/provider";
-import { acquiring, ELECTION, LEASE_MS, LIMITS } from "@leasehold/test-kit/acquisitions";
+import { acquiring, ELECTION, LIMITS } from "@leasehold/test-kit/acquisitions";
 import type { AzureReply } from "@leasehold/test-kit/simulated/azure-service";
 import { beforeEach, describe, expect, it } from "vitest";
 import { OneLease } from "./one-lease.ts";
@@ -19,34 +19,6 @@ describe("a lease of a blob", () => {
   });
 
   describe("is acquired", () => {
-    it("with a term above all that were seen", async () => {
-      let lease = await win(a, { minTerm: 5 });
-      expect(lease).toMatchObject({ term: 5, leaseDurationMs: LEASE_MS, candidateId: "a" });
-      for (const [wishes, term] of [
-        [{ aboveTerm: 5 }, 6],
-        [{ minTerm: 3 }, 7],
-        [{ minTerm: 9 }, 9],
-      ] as const) {
-        await azure.run(a.store.release(lease, LIMITS));
-        a.sent.length = 0;
-        lease = await win(a, wishes);
-        expect(lease.term).toBe(term);
-        expect(a.sent).toEqual(["lease:acquire", "metadata"]);
-      }
-    });
-
-    it("not if its term would be no higher than one that was seen, which a read finds out", async () => {
-      await win();
-      await azure.clock.advance(LEASE_MS + 1);
-      const [sent, error] = await asking(a, (store) => store.acquire(acquiring({ aboveTerm: 2 })));
-      expect(error).toMatchObject({ code: "TERM_REGRESSED", foundTerm: 1, highestTermSeen: 2 });
-      expect(sent).toEqual(["head"]);
-      expect(await asking(a, (store) => store.acquire(acquiring({ minTerm: Number.MAX_SAFE_INTEGER + 1 })))).toMatchObject([
-        [],
-        { code: "CONFIGURATION" },
-      ]);
-    });
-
     it("not if its term would exceed a number's range", async () => {
       await azure.run(a.store.release(await win(), LIMITS));
       const last = String(Number.MAX_SAFE_INTEGER);
@@ -77,17 +49,6 @@ describe("a lease of a blob", () => {
       expect(lease.grantedAt.monotonicMs - sentMs).toBe(800);
       const { untilMs = 0 } = azure.service.leaseOf(ELECTION) ?? {};
       expect(untilMs - azure.clock.wallMs()).toBe(20_000 - 200);
-    });
-
-    it("by no other candidate while it lasts, and the refusal does not name the holder", async () => {
-      await win();
-      expect(await azure.run(b.store.read(ELECTION))).toMatchObject({ state: "unknown", holder: "a" });
-      expect(await asking(b, (store) => store.acquire(acquiring()))).toEqual([["lease:acquire"], { acquired: false }]);
-      await azure.clock.advance(LEASE_MS + 1);
-      expect(await asking(b, (store) => store.acquire(acquiring()))).toMatchObject([
-        ["lease:acquire", "metadata"],
-        { acquired: true },
-      ]);
     });
 
     it("not after another candidate's whole term that reserved the election: the lease is released", async () => {
@@ -195,12 +156,6 @@ describe("a lease of a blob", () => {
         "metadata",
         "lease:renew",
       ]);
-    });
-
-    it("not in a missing container that it may not create", async () => {
-      const c = azure.connect({ createContainer: false });
-      const [sent, error] = await asking(c, (store) => store.acquire(acquiring()));
-      expect([sent, error]).toMatchObject([["head", "put-blob"], { code: "STORE_MISSING", operation: "create-blob" }]);
     });
 
     it.each<readonly [string, AzureReply["headers"]]>([

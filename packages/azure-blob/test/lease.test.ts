@@ -100,17 +100,6 @@ describe("a lease of a blob", () => {
       expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "unknown" });
     });
 
-    it("with its state for its own process, and for others", async () => {
-      const lease = await win(a, { value: "http://a" });
-      expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "held", holder: "a", value: "http://a" });
-      expect(await azure.run(b.store.read(ELECTION))).toMatchObject({ state: "unknown" });
-      // A lease like that of a rival that died before it wrote its term.
-      await azure.clock.advance(LEASE_MS + 1);
-      await b.container.getBlobClient(ELECTION).getBlobLeaseClient("11111111-0000-4000-8000-000000000000").acquireLease(15);
-      expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "unknown" });
-      expect(lease.term).toBe(1);
-    });
-
     it("with its last terms, and how each ended, at no further request", async () => {
       const history = async (): Promise<readonly object[] | undefined> => (await azure.run(b.store.read(ELECTION)))?.history;
       const nameOf = { a, b } as const;

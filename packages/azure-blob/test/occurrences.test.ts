@@ -45,14 +45,6 @@ describe("an occurrence", () => {
     expect(world.requests.filter(({ name }) => name.startsWith("lease:"))).toEqual([]);
   });
 
-  test("costs three requests from claim to completion, and a refusal after that costs one read", async ({ world }) => {
-    await world.container.create();
-    const sent = await world.namesDuring(() => attempt(world, (leadership) => leadership.complete()));
-    expect(sent).toEqual(["get", "put-blob", "put-blob"]);
-
-    await expect(world.namesDuring(() => attempt(world, () => "again"))).resolves.toEqual(["get"]);
-  });
-
   test("creates the container only if it is missing", async ({ world }) => {
     const sent = await world.namesDuring(() => attempt(world, (leadership) => leadership.complete()));
 
@@ -67,14 +59,6 @@ describe("an occurrence", () => {
     await expect(attempt(world, ({ term }) => term)).resolves.toMatchObject({ elected: false });
   });
 
-  test("is published as one request, not as two", async ({ world }) => {
-    await world.container.create();
-    await attempt(world, (leadership) => leadership.complete());
-
-    const published = world.witness.published.filter(({ election }) => election === TICK);
-    expect(published.map(({ operation }) => operation)).toEqual(["get", "put", "put"]);
-  });
-
   test("whose reply breaks off is not requested again by the SDK", async ({ world }) => {
     await attempt(world, () => "worked");
     world.faultOnce("get", { kind: "cut", side: "mid-reply" });
@@ -87,40 +71,6 @@ describe("an occurrence", () => {
 });
 
 describe("occurrences", () => {
-  test("of any name have a blob each, below their election's, and never meet a lease's", async ({ world }) => {
-    const store = world.store();
-    const names = [
-      "nightly",
-      "a/b//c",
-      "../../other",
-      "..",
-      "100%",
-      "a%2Fb",
-      "a?b=c#d",
-      " ",
-      "👩‍👩‍👧‍👦",
-      "é",
-      "e\u0301",
-      "Nightly",
-      "x".repeat(255),
-    ];
-    for (const election of names) {
-      const occurrences = store.occurrences(election, { retentionMs: 1 });
-      for (const name of names) {
-        const outcome = await occurrences.acquire(acquiring({ election: name, candidateId: `${election} ${name}`.slice(0, 99) }));
-        expect(outcome).toMatchObject({ acquired: true, lease: { term: 1, election: name } });
-      }
-    }
-
-    let count = 0;
-    for await (const { name } of world.container.listBlobsFlat()) {
-      expect(name).toMatch(/^ticks\/[\w%-]+\/[\w%-]+$/);
-      count += 1;
-    }
-    expect(count).toBe(names.length ** 2);
-    await expect(store.read("ticks")).resolves.toBeUndefined();
-  });
-
   test("whose names are too long together are refused before any request", async ({ world }) => {
     const longest = "界".repeat(85);
     const store = world.store().occurrences(longest, { retentionMs: RETENTION_MS });

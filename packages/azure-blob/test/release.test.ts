@@ -81,15 +81,6 @@ describe("a lease of a blob", () => {
       expect(await asking(a, (store) => store.release(lease, { ...LIMITS, holdMs }))).toEqual([["lease:release"], "released"]);
     });
 
-    it("with a hold only while the process holds it", async () => {
-      const lease = await win();
-      await azure.clock.advance(LEASE_MS + 1);
-      await win(b);
-      expect((await asking(a, (store) => store.release(lease, { ...LIMITS, holdMs: 3_000 })))[1]).toBe("not-held");
-      const next = azure.service.leaseOf(ELECTION);
-      expect(next?.state).toBe("leased");
-    });
-
     it("with a hold of unknown outcome after another failure", async () => {
       const lease = await win();
       a.onRequest = () => refusal(500, "InternalError");

@@ -28,20 +28,6 @@ describe("a lease of a blob", () => {
       expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "expired" });
     });
 
-    it("no longer once it was taken, and the outcome says so", async () => {
-      const lease = await win();
-      await azure.clock.advance(LEASE_MS + 1);
-      await win(b);
-      expect((await asking(a, (store) => store.renew(lease, LIMITS)))[1]).toEqual({
-        held: false,
-        reason: "taken",
-        barredUntilExpiry: false,
-        explanation: "another candidate has the lease, or it was released",
-      });
-      // The process knows that the term is no longer its own.
-      expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "unknown", term: 2 });
-    });
-
     it.each([
       ["with a note", { reason: "over" }, true, "an administrator broke it: over"],
       ["by another tool", undefined, false, "an administrator broke it: no reason was left"],
@@ -89,17 +75,6 @@ describe("a lease of a blob", () => {
       ]);
       expect(azure.service.metadata(ELECTION)).toMatchObject({ leasehold_value: "1", theirs: "kept" });
       expect(await asking(a, (store) => store.publish(lease, "2", LIMITS))).toEqual([["metadata"], { held: true }]);
-    });
-
-    it("that is not written by a candidate that has lost the lease, and the outcome has the reason", async () => {
-      const lease = await win();
-      await azure.clock.advance(LEASE_MS + 1);
-      await win(b);
-      expect((await asking(a, (store) => store.publish(lease, "late", LIMITS)))[1]).toMatchObject({
-        held: false,
-        reason: "taken",
-      });
-      expect(azure.service.metadata(ELECTION)).not.toHaveProperty("leasehold_value");
     });
 
     it("that is not written after another failure, but is by the next publication", async () => {

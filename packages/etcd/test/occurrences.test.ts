@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Lease } from "@leasehold/core/provider";
-import { EtcdFailure, type EtcdLeaseStore, type Json } from "@leasehold/etcd";
+import type { EtcdLeaseStore, Json } from "@leasehold/etcd";
 import { etcdctl, etcdMissing, startEtcd, type Etcd } from "@leasehold/test-kit/backends/etcd";
 import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loseReply, wiredStore, type Wire } from "./wire.ts";
+import { wiredStore, type Wire } from "./wire.ts";
 
 const LIMITS = { timeoutMs: 5_000 };
 const DAY_S = 86_400;
@@ -39,48 +39,6 @@ describe.skipIf(await isMissing(etcdMissing()))("the occurrences of a schedule o
     await occurrences.complete(second, LIMITS);
     for (const lease of [first, second]) expect(await guarded(lease)).toBe(false);
     expect(await guarded(other)).toBe(true);
-  });
-
-  it("are kept for the retention plus at most a sixteenth, on one lease for all writes within that sixteenth", async () => {
-    const { store, wire } = wiredStore(etcd.url);
-    const schedule = randomUUID();
-    for (const name of ["one", "two"]) await claim(store.occurrences(schedule, { retentionMs: RETENTION_MS }), name);
-    // One lease for the records, and one for each claim.
-    expect(wire.paths.filter((path) => path === "/v3/lease/grant")).toHaveLength(3);
-    const leases = await leasesOf(etcd, `.leasehold/${schedule}/ticks/records/`);
-    expect(leases).toHaveLength(2);
-    expect(new Set(leases).size).toBe(1);
-    const [, ttlS = "0"] = /granted with TTL\((\d+)s\)/.exec(await etcdctl(etcd, ["lease", "timetolive", leases[0] ?? ""])) ?? [];
-    expect(Number(ttlS)).toBe(DAY_S + DAY_S / 16);
-  });
-
-  it("are written on another lease if that one is gone", async () => {
-    const { store } = wiredStore(etcd.url);
-    const schedule = randomUUID();
-    const occurrences = store.occurrences(schedule, { retentionMs: RETENTION_MS });
-    await claim(occurrences, "one");
-    const [before = ""] = await leasesOf(etcd, `.leasehold/${schedule}/ticks/records/`);
-    await etcdctl(etcd, ["lease", "revoke", before]);
-    const lease = await claim(occurrences, "two");
-    expect(await occurrences.complete(lease, LIMITS)).toBe("released");
-  });
-
-  it("may have been claimed if the reply was lost, and are then open to the same process at once", async () => {
-    const { store, wire } = wiredStore(etcd.url);
-    const occurrences = store.occurrences(randomUUID(), { retentionMs: RETENTION_MS });
-    const isWrite = (body: Json): boolean => JSON.stringify(body["success"]).includes("request_put");
-    // One put, and the reads that show its outcome; their replies are lost as well.
-    wire.onCall = async (path, body, send) => {
-      if (path !== "/v3/kv/txn") return await send();
-      if (isWrite(body)) return await loseReply(send);
-      if (wire.paths.includes("/v3/lease/grant"))
-        throw new EtcdFailure("socket hang up", { status: 0, socketCode: "ECONNRESET" });
-      return await send();
-    };
-    await expect(claim(occurrences, "one")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
-    wire.onCall = async (_path, _body, send) => await send();
-    expect(await occurrences.read("one")).toMatchObject({ state: "vacant", term: 1 });
-    expect(await occurrences.complete(await claim(occurrences, "one"), LIMITS)).toBe("released");
   });
 
   it("do not look younger after an administrator's break: the wait is as long as before", async () => {

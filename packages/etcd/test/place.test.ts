@@ -211,6 +211,53 @@ describe("a place in the queue, in virtual time", () => {
     expect(b.wire.paths).toEqual([]);
   });
 
+  it("is not read every second if no watch gets through", async () => {
+    const long = { renewIntervalMs: 60_000, leaseDurationMs: 180_000 };
+    const [a, b] = [join("a", long), join("b", long)];
+    for (const place of [a, b]) await place.next();
+    let watches = 0;
+    b.wire.onWatch = async function* refused() {
+      watches += 1;
+      yield await Promise.resolve({ canceled: true });
+    };
+    const waiting = (async () => {
+      while (!(await b.pull()).done);
+    })();
+    await etcd.clock.advance(3_600_000);
+    b.abort();
+    await etcd.run(waiting);
+    // Two watches a minute, and a few more at first.
+    expect(watches).toBeGreaterThan(50);
+    expect(watches).toBeLessThan(130);
+  });
+
+  it("is kept alive while its key is on its way, soon again after a failure, and nothing continues once it was left", async () => {
+    const a = join("a", { timeoutMs: 10 * LEASE_MS });
+    const sentMs: number[] = [];
+    a.wire.onCall = async (path, body, send) => {
+      if (writes(body)) return await new Promise(() => {});
+      if (path === "/v3/lease/keepalive" && sentMs.push(etcd.clock.monotonicMs()) === 2)
+        throw new EtcdFailure("etcdserver: no leader", { status: 503, grpcCode: 14 });
+      return await send();
+    };
+    const turns = a.pull();
+    const beganMs = etcd.clock.monotonicMs();
+    await etcd.clock.advance(4 * RHYTHM_MS);
+    expect(sentMs.map((ms) => (ms - beganMs) / RHYTHM_MS)).toEqual([1, 2, 2.25, 3.25]);
+    a.abort();
+    await etcd.run(a.place.leave(LIMITS));
+    expect(await etcd.run(turns)).toMatchObject({ done: true });
+    await etcd.clock.advance(2 * LEASE_MS);
+    expect([sentMs.length, etcd.clock.pendingTimers]).toEqual([4, 0]);
+  });
+
+  it("does not acquire if an administrator has broken its turn", async () => {
+    const a = join("a");
+    await a.next();
+    await etcd.run(etcd.connect().store.break("e", { reason: "not now" }));
+    expect(await a.acquire()).toEqual({ acquired: false });
+  });
+
   it("is void if its key was put on another lease, or created anew", async () => {
     for (const change of ["lease", "anew"]) {
       const a = join("a", { election: change });
