@@ -177,15 +177,6 @@ describe("measurements", () => {
     expect(measurement.elections()).toMatchObject([{ election: "nightly", isLeader: false, remainingMs: 0 }]);
   });
 
-  test("accept an abort reason that is null", async () => {
-    const run = world.candidate("a").run();
-    await world.clock.advance(1_000);
-    run.stop(null);
-    await world.clock.runUntil(run.settled);
-
-    expect(counted.of("transition").at(-1)).toEqual([expect.any(String), "stopped"]);
-  });
-
   test("keep no elector alive, and forget collected electors", async () => {
     const sets: Array<ReadonlySet<unknown>> = [];
     class TrackedSet<T> extends Set<T> {

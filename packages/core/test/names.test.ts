@@ -1,7 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
-import { ConfigurationError, MemoryLeaseStore } from "@leasehold/core";
+import { ConfigurationError } from "@leasehold/core";
 import { checkName, checkValue, MAX_NAME_BYTES } from "@leasehold/core/provider";
-import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect } from "vitest";
 import { utf8Bytes } from "../src/store/names.ts";
 
@@ -51,29 +50,6 @@ describe("names", () => {
     expect(() => checkName("election", name)).toThrow("lone surrogate");
     expect(() => checkValue(name, 1_024)).toThrow("lone surrogate");
   });
-
-  test("names that differ only in normalization are different elections", async () => {
-    const clock = new VirtualClock();
-    const store = new MemoryLeaseStore({ clock });
-    const composed = "caf\u00e9";
-    const decomposed = "cafe\u0301";
-
-    const first = await acquire(store, composed);
-    const second = await acquire(store, decomposed);
-
-    expect([first.acquired, second.acquired]).toEqual([true, true]);
-  });
-
-  test.prop([goodName, goodName, fc.string({ unit: "binary", maxLength: 100 })], SEEDED)(
-    "election, candidateId and value round-trip through a store",
-    async (election, candidateId, value) => {
-      const store = new MemoryLeaseStore({ clock: new VirtualClock() });
-
-      await acquire(store, election, candidateId, value);
-
-      expect(await store.read(election)).toMatchObject({ state: "held", election, holder: candidateId, value });
-    },
-  );
 });
 
 describe("checkValue", () => {
@@ -90,12 +66,3 @@ describe("checkValue", () => {
     expect(() => checkValue(null, 10)).toThrow("value must be a string, not null.");
   });
 });
-
-async function acquire(
-  store: MemoryLeaseStore,
-  election: string,
-  candidateId = "a",
-  value?: string,
-): Promise<{ readonly acquired: boolean }> {
-  return await store.acquire({ election, candidateId, value, leaseDurationMs: 15_000, renewIntervalMs: 5_000, timeoutMs: 1_000 });
-}

@@ -292,16 +292,6 @@ describe("a caller that waits", () => {
     await expect(world.runUntil(short)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     working.resolve();
   });
-
-  test("stops waiting when its signal aborts, with that reason", async () => {
-    void deliver(a, () => new Promise(() => undefined));
-    const stopping = new AbortController();
-    const second = deliver(b, () => "twin", wait, stopping.signal);
-    await world.advance(1_000);
-    stopping.abort(new Error("stop"));
-
-    await expect(second).rejects.toThrow("stop");
-  });
 });
 
 describe("a store that fails", () => {
@@ -349,18 +339,6 @@ describe("a store that fails", () => {
     });
     expect(world.monotonicMs() - begunMs).toBeLessThan(LEASE_MS);
     expect(world.pendingTimers).toBe(0);
-  });
-
-  test("and whose reply is lost has recorded the completion all the same", async () => {
-    const outcome = deliver(a, () => {
-      let puts = 0;
-      a.network = (request) =>
-        request.operation === "put" && ++puts === 1 ? { arrivals: [{ afterMs: 1 }] } : promptNetwork()(request);
-      return "billed";
-    });
-
-    await expect(world.runUntil(outcome)).resolves.toMatchObject({ ran: true });
-    await expect(world.runUntil(deliver(b, () => "again"))).resolves.toEqual(DONE);
   });
 
   test("aborts the task's signal in time, and its occurrence is open for the next attempt", async () => {
@@ -437,15 +415,6 @@ describe("a signal", () => {
 
     await expect(world.runUntil(outcome)).resolves.toMatchObject({ ran: true });
     await expect(world.runUntil(deliver(b, () => "again"))).resolves.toEqual(DONE);
-  });
-
-  test("that a task ignores ends the call after drainTimeoutMs", async () => {
-    const stopping = new AbortController();
-    const outcome = deliver(a, () => new Promise(() => undefined), { drainTimeoutMs: 2_000 }, stopping.signal);
-    await world.advance(1_000);
-    stopping.abort();
-
-    await expect(world.runUntil(outcome)).rejects.toMatchObject({ code: "DRAIN_TIMEOUT" });
   });
 });
 

@@ -30,22 +30,6 @@ test("an occurrence is an item beside the lease, with the second from which it m
   expect(await world.item()).not.toHaveProperty("expiresAt");
 });
 
-test("names of occurrences and elections differ by code point", async ({ world }) => {
-  const names = ["é", "e\u0301", "a/b#c?d%20", " ", "lease", ENTRY, "😀".repeat(63), "x".repeat(255), "__proto__"];
-  for (const election of names) {
-    const store = world.store().occurrences(election, RETENTION);
-    for (const occurrence of names) await win(store, { election: occurrence });
-  }
-  for (const election of names) {
-    for (const occurrence of names) {
-      const store = world.store().occurrences(election, RETENTION);
-      await expect(store.read(occurrence)).resolves.toMatchObject({ term: 1, election: occurrence });
-      await expect(world.item(election, `tick#${occurrence}`)).resolves.toMatchObject({ election: { S: election } });
-    }
-    await expect(world.item(election)).resolves.toBeUndefined();
-  }
-});
-
 test("the time of deletion is not part of the record, nor are the other times", async ({ world }) => {
   await win(world.store().occurrences(ELECTION, RETENTION), { election: TICK });
   const place = { keyOf: (occurrence: string) => occurrenceKey(ELECTION, occurrence), ...RETENTION };

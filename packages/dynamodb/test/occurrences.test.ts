@@ -35,30 +35,6 @@ async function soon<T>(promise: Promise<T>): Promise<T> {
   return await world.runUntil(promise);
 }
 
-describe("an occurrence", () => {
-  test.for([
-    ["another election", TICK],
-    [ELECTION, "lease"],
-    [ELECTION, ENTRY],
-    [TICK, ELECTION],
-    [ELECTION, ELECTION],
-  ] as const)("never meets one of the election %j that is called %j, nor the lease", async ([election, occurrence]) => {
-    const store = leases();
-    const lease = await soon(win(store));
-    const claim = await soon(win(occurrences(), CLAIM));
-    const other = occurrences({ election });
-
-    const claimed = await soon(win(other, { ...CLAIM, election: occurrence }));
-    await soon(other.complete(claimed, LIMITS));
-
-    expect(claimed).toMatchObject({ election: occurrence, term: 1 });
-    await expect(soon(store.renew(lease, LIMITS))).resolves.toMatchObject({ held: true });
-    await expect(soon(leases().read(ELECTION, { expiry: "store-clock" }))).resolves.toMatchObject({ state: "held", term: 1 });
-    await expect(soon(occurrences().read(TICK, { expiry: "store-clock" }))).resolves.toMatchObject({ state: "held", term: 1 });
-    expect(claim.termId).toBe(service.item(ELECTION, ENTRY)?.["termId"]?.S);
-  });
-});
-
 describe("DynamoDB may delete an occurrence", () => {
   /** Returns the item's `expiresAt`, in seconds of the service's time. */
   function expiresAt(): number {
@@ -95,19 +71,6 @@ describe("DynamoDB may delete an occurrence", () => {
   test("never while a claim may still be held, even with a shorter retention", async () => {
     await soon(win(occurrences({ retentionMs: 1 }), CLAIM));
     expect(expiresAt() * 1_000).toBeGreaterThanOrEqual(service.nowMs() + LEASE_MS - 100);
-  });
-
-  test("late, and the occurrence counts until then", async () => {
-    const store = occurrences();
-    await soon(store.complete(await soon(win(store, CLAIM)), LIMITS));
-    await world.advance(3 * DAY_MS);
-
-    expect(expiresAt() * 1_000).toBeLessThan(service.nowMs());
-    await expect(soon(occurrences().read(TICK))).resolves.toMatchObject({ state: "vacant", term: 1, bar: { kind: "done" } });
-    await expect(soon(occurrences().acquire(CLAIM))).resolves.toMatchObject({
-      acquired: false,
-      current: { bar: { kind: "done" } },
-    });
   });
 
   test("but never a lease, after any operation", async () => {

@@ -29,16 +29,6 @@ describe("how many requests a step takes", () => {
     await expect(world.namesDuring(() => store.read("another"))).resolves.toEqual(["GetItem"]);
   });
 
-  test("renewals at the usual interval never need a read", async ({ world, dynalite }) => {
-    const store = world.store();
-    const lease = await win(store);
-    for (let renewals = 0; renewals < 5; renewals += 1) {
-      world.clock.forward(LEASE_MS / 3);
-      await dynalite.advance(LEASE_MS / 3);
-      await expect(world.namesDuring(() => store.renew(lease, LIMITS))).resolves.toEqual(["UpdateItem"]);
-    }
-  });
-
   test("an answer of another server does not count as a time, and needs no read after it", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);

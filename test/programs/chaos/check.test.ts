@@ -82,20 +82,6 @@ describe("it is found that", () => {
     expect(problemsOf(judge(log))).toEqual([]);
   });
 
-  test("two have the same term", () => {
-    const log = good({ b: [...leads(1, 700, 900), ...writes(1, 9, "STORE_TIMEOUT", 750)], register: [run(1, "a1", 1, 2)] });
-    expectOnly(log, "overlaps", "a1 in term 1 and b1 in term 1 had the same term");
-  });
-
-  test("terms fall", () => {
-    const log = good({
-      a: [...leads(3, 100, 400), ...writes(3, 1, "ok", 200), exited(400)],
-      register: [run(3, "a1", 1, 1)],
-      b: leads(2, 700, 900),
-    });
-    expect(judge(log).overlaps).toEqual(["b1 in term 2 came after a1 in term 3"]);
-  });
-
   test("a signal comes only after the next leader has begun", () => {
     const log = good({ a: [...leads(1, 100, 400, 701), ...writes(1, 1, "ok", 200), ...writes(1, 2, "ok", 250)] });
     expectOnly(log, "lateSignals", "the signal of a1 in term 1 had not aborted 1.0 ms after b1 led in term 2");
