@@ -2,6 +2,7 @@ import { ConfigurationError, StoreError } from "@leasehold/core";
 import { RecordLeaseStore, sleep } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { acquiring, ELECTION, win } from "@leasehold/test-kit/acquisitions";
+import type { Fault } from "./faulty-record-store.ts";
 import { test, type HeldLease } from "./held-lease.ts";
 
 /** A time limit that a few requests of some hundred milliseconds use up. */
@@ -103,48 +104,70 @@ describe("a renewal that meets an administrator's write", () => {
   });
 });
 
+interface Renewals {
+  readonly puts: readonly Fault[];
+  readonly gets?: readonly Fault[];
+  /** True if a failed condition returns the record that was found. */
+  readonly isShown?: boolean;
+  readonly tries?: number;
+  /** The renewal from whose send the lease counts in the end. */
+  readonly counts: number;
+  /** The requests of the last renewal. */
+  readonly asks: readonly string[];
+}
+
+const READS = ["put", "get"];
+const UNANSWERED = { kind: "unanswered" } as const;
+const LOST = { kind: "lost" } as const;
+
 describe("a renewal whose outcome is unknown", () => {
-  test("that arrived makes the condition of the next renewal fail, is found by reading, and counts from its own send", async ({
-    held,
-  }) => {
+  test.for<readonly [string, Renewals]>([
+    ["that arrived is found by reading, and counts from its own send", { puts: [UNANSWERED], counts: 0, asks: READS }],
+    ["that is shown by the failed condition needs no read", { puts: [UNANSWERED], isShown: true, counts: 0, asks: ["put"] }],
+    ["that was lost is replaced by the next one, which counts from its own send", { puts: [LOST], counts: 1, asks: ["put"] }],
+    [
+      "that certainly changed nothing needs no read",
+      { puts: [{ kind: "throttled", retryAfterMs: 9 }], counts: 1, asks: ["put"] },
+    ],
+    ["whose connection broke is found, too", { puts: [{ kind: "reset", applied: true }], counts: 0, asks: READS }],
+    [
+      "that arrives while the next one is under way makes that fail, and counts",
+      {
+        puts: [
+          { kind: "late", byMs: 1_300 },
+          { kind: "slow", latencyMs: 900 },
+        ],
+        counts: 0,
+        asks: READS,
+      },
+    ],
+    ["is identified by its nonce among several", { puts: [LOST, UNANSWERED], tries: 3, counts: 1, asks: READS }],
+    [
+      "is identified by its nonce even if it arrives late, and all others are refused",
+      { puts: [{ kind: "late", byMs: 2_500 }, { kind: "late", byMs: 200 }, LOST], tries: 4, counts: 1, asks: READS },
+    ],
+    [
+      "is found by a single read after the next one failed for certain, and its read was lost",
+      { puts: [UNANSWERED], gets: [LOST], tries: 3, counts: 0, asks: ["get"] },
+    ],
+  ])("%s", async ([, { puts, gets = [], isShown, tries = 2, counts, asks }], { held }) => {
     const { clock, service, holderRecords } = held;
-    holderRecords.failNext("put", { kind: "unanswered" });
-    const sentMs = clock.monotonicMs();
-    expect(await tryRenew(held)).toMatchObject({ code: "STORE_TIMEOUT" });
-    const sent = service.log.length;
+    if (isShown) showWhatIsFound(held);
+    holderRecords.failNext("put", ...puts);
+    holderRecords.failNext("get", ...gets);
+    const sentMs: number[] = [];
+    let outcome: unknown;
+    let sent = 0;
+    for (let renewals = 0; renewals < tries; renewals += 1) {
+      await clock.advance(10);
+      sentMs.push(clock.monotonicMs());
+      sent = service.log.length;
+      outcome = await tryRenew(held);
+    }
 
-    const outcome = await tryRenew(held);
-
-    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
-    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put", "get"]);
-  });
-
-  test("that arrived needs no read if the failed condition returns the found record", async ({ held }) => {
-    const { clock, service, holder, holderRecords, lease } = held;
-    showWhatIsFound(held);
-    holderRecords.failNext("put", { kind: "unanswered" });
-    const sentMs = clock.monotonicMs();
-    await tryRenew(held);
-    const sent = service.log.length;
-
-    const outcome = await tryRenew(held);
-
-    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
-    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
-    expect((await holder.renew(lease, BRIEF)).held).toBe(true);
-  });
-
-  test("that was lost is replaced by the next one with a single request, which counts from its own send", async ({ held }) => {
-    const { clock, service, holderRecords } = held;
-    holderRecords.failNext("put", { kind: "lost" });
-    await tryRenew(held);
-    const sentMs = clock.monotonicMs();
-    const sent = service.log.length;
-
-    const outcome = await tryRenew(held);
-
-    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
-    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
+    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs[counts] } });
+    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(asks);
+    expect(await tryRenew(held)).toMatchObject({ held: true });
   });
 
   test("that arrives after the next one is refused, and undoes nothing", async ({ held }) => {
@@ -160,62 +183,6 @@ describe("a renewal whose outcome is unknown", () => {
     expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
     expect(service.record(ELECTION)).toEqual(record);
     expect(await tryRenew(held)).toMatchObject({ held: true });
-  });
-
-  test("that arrives while the next one is under way makes it fail, and is counted from its own, earlier send", async ({
-    held,
-  }) => {
-    const { clock, holder, holderRecords, lease } = held;
-    holderRecords.failNext("put", { kind: "late", byMs: 1_300 });
-    const firstSentMs = clock.monotonicMs();
-    await tryRenew(held);
-    // The late write arrives first.
-    holderRecords.failNext("put", { kind: "slow", latencyMs: 900 });
-
-    const outcome = await tryRenew(held);
-
-    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: firstSentMs } });
-    expect((await holder.renew(lease, BRIEF)).held).toBe(true);
-  });
-
-  test("is identified by its nonce among several, and counts from its own send", async ({ held }) => {
-    const { clock, holderRecords } = held;
-    holderRecords.failNext("put", { kind: "lost" }, { kind: "unanswered" });
-    await tryRenew(held);
-    await clock.advance(300);
-    const secondSentMs = clock.monotonicMs();
-    await tryRenew(held);
-    await clock.advance(300);
-
-    const outcome = await tryRenew(held);
-
-    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: secondSentMs } });
-  });
-
-  test("is identified by its nonce even if it arrives late, and all others are refused", async ({ held }) => {
-    const { clock, holderRecords } = held;
-    holderRecords.failNext("put", { kind: "late", byMs: 2_500 }, { kind: "late", byMs: 200 }, { kind: "lost" });
-    await tryRenew(held);
-    const secondSentMs = clock.monotonicMs();
-    await tryRenew(held);
-    await tryRenew(held);
-
-    const outcome = await tryRenew(held);
-
-    expect(outcome).toMatchObject({ held: true, extendedAt: { monotonicMs: secondSentMs } });
-  });
-
-  test("is found by a single read after the next renewal failed for certain and its read was lost", async ({ held }) => {
-    const { clock, service, holderRecords } = held;
-    holderRecords.failNext("put", { kind: "unanswered" });
-    holderRecords.failNext("get", { kind: "lost" });
-    const sentMs = clock.monotonicMs();
-    await tryRenew(held);
-    expect(await tryRenew(held)).toMatchObject({ code: "STORE_TIMEOUT", operation: "get" });
-    const sent = service.log.length;
-
-    expect(await tryRenew(held)).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
-    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["get"]);
   });
 
   test("that arrived before another candidate acquired does not hide the loss", async ({ held }) => {
@@ -264,27 +231,6 @@ describe("a renewal whose outcome is unknown", () => {
     await tryRenew(held);
 
     expect(await tryRenew(held)).toMatchObject({ code: "STORE_UNAVAILABLE", operation: "get" });
-  });
-
-  test("a broken connection leaves the outcome as unknown as a lost reply", async ({ held }) => {
-    const { clock, holderRecords } = held;
-    holderRecords.failNext("put", { kind: "reset", applied: true });
-    const sentMs = clock.monotonicMs();
-    expect(await tryRenew(held)).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
-    await clock.advance(500);
-
-    expect(await tryRenew(held)).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
-  });
-
-  test("a failure that changed nothing for certain needs no read", async ({ held }) => {
-    const { service, holderRecords } = held;
-    holderRecords.failNext("put", { kind: "throttled", retryAfterMs: 10 });
-    expect(await tryRenew(held)).toMatchObject({ code: "STORE_THROTTLED" });
-    const sent = service.log.length;
-
-    await tryRenew(held);
-
-    expect(service.log.slice(sent).map(({ operation }) => operation)).toEqual(["put"]);
   });
 });
 
