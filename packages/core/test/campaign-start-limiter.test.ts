@@ -86,4 +86,8 @@ test("a campaign that waits to begin stops at once, and keeps no slot", async ()
   expect(order).toEqual(["next", "last"]);
   for (const { resolve } of firsts) resolve("");
   await Promise.all(begun.slice(1));
+
+  const later = firsts.map(() => starts.take(() => Promise.resolve(order.push("later")), signal));
+  expect(order.filter((one) => one === "later")).toHaveLength(50);
+  await Promise.all(later);
 });
