@@ -41,7 +41,7 @@ export abstract class AdministeredStore {
 
   abstract read(election: string, options?: ReadOptions): Promise<LeaseSnapshot | undefined>;
 
-  /** Lists the elections that a majority of the servers knows, and reads each. */
+  /** Lists the elections that a majority of the servers knows, and reads each. One in which no majority takes part is unknown. */
   list(prefix: string = "", options: ListOptions = {}): AsyncIterable<ListedElection> {
     checkList(prefix, options);
     return this.#list(prefix, { timeoutMs: options.timeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS, signal: options.signal });
@@ -89,22 +89,32 @@ export abstract class AdministeredStore {
   ): AsyncGenerator<ListedElection> {
     // The election is the prefix, for messages.
     const request = { kind: "TELL", election: prefix } as const;
-    const result = await poll(this.#electorate, { ...limits, request, isAnswer: hasState, isYes: () => true });
-    if (result.outcome !== "yes") throw unanswered(prefix, "TELL", result, false);
+    const { majority } = this.#electorate;
+    // A server that takes part in all elections may answer after one that does not.
+    const graceMs = limits.timeoutMs / 5;
+    const result = await poll(this.#electorate, { ...limits, graceMs, request, isAnswer: isKnowing, isYes: takesPartInAll });
+    const answers = [...result.answers.values()];
+    if (answers.length < majority) throw unanswered(prefix, "TELL", result, false);
     const latest = new Map<string, number>();
-    for (const { terms } of result.answers.values()) {
+    for (const { terms } of answers) {
       for (const [election, term] of Object.entries(terms)) latest.set(election, Math.max(term, latest.get(election) ?? term));
     }
     for (const [election, term] of latest) {
       if (!election.startsWith(prefix)) continue;
       limits.signal?.throwIfAborted();
+      const counting = answers.filter((answer) => takesPartInAll(answer) || answer.takesPartIn?.includes(election));
       // After a start, a server knows an election by its latest term until it hears a leader.
-      yield (await this.read(election, limits)) ?? { election, state: "unknown", term };
+      const read = counting.length < majority ? undefined : await this.read(election, limits);
+      yield read ?? { election, state: "unknown", term };
     }
   }
 }
 
-/** Reports whether an answer contains the whole state of a server. A server that takes no part may lack an election. */
-function hasState(answer: VoterReply): answer is StateReply {
-  return answer.kind === "TELL" && !answer.forgot && answer.takesPart !== false;
+/** Reports whether an answer counts. A server that takes no part in any election may lack all that it has acknowledged. */
+function isKnowing(answer: VoterReply): answer is StateReply {
+  return answer.kind === "TELL" && !answer.forgot && (takesPartInAll(answer) || (answer.takesPartIn ?? []).length > 0);
+}
+
+function takesPartInAll({ takesPart }: StateReply): boolean {
+  return takesPart !== false;
 }

@@ -63,12 +63,13 @@ const REQUESTS: Readonly<Record<messages.Request["kind"], Shape>> = {
 const VOTE: ShapeOf<messages.Vote> = { granted: isFlag, term: isCount, waitMs: isNumber, ...SIGNED };
 const ORDERS = { broken: optional(isBroken), transfer: optional(isTransferOrder) };
 const ACKNOWLEDGEMENT: ShapeOf<messages.Acknowledgement> = { taken: isFlag, term: isCount, ...ORDERS };
+const areTexts: Check = (value) => Array.isArray(value) && value.every(isText);
 const PEER: ShapeOf<messages.PeerState> = { name: isText, why: isText, forMs: isNumber };
 const arePeers: Check = (value) => Array.isArray(value) && value.every(shaped(PEER));
 const SIGHTED: ShapeOf<messages.LeaderReply> = { ...SIGNED, absent: arePeers };
 const PONG: ShapeOf<messages.Pong> = { takesPart: isFlag, why: optional(isText), syncMs: isNumber, absent: arePeers };
 const TOLD: ShapeOf<messages.StateReply> = {
-  ...{ forgot: isFlag, takesPart: optional(isFlag), isFresh: isFlag },
+  ...{ forgot: isFlag, takesPart: optional(isFlag), takesPartIn: optional(areTexts), isFresh: isFlag },
   ...{ floor: isCount, clockFloor: isCount, terms: recordOf(isCount) },
   ...{ longestLeaseMs: isWait, leases: optional(recordOf(isWait)) },
 };

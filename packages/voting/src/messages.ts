@@ -135,6 +135,8 @@ export interface StateReply {
   readonly forgot: boolean;
   /** The server votes and acknowledges. One that does not may know less than it has acknowledged. An older version does not say it. */
   readonly takesPart?: boolean | undefined;
+  /** While the server does not take part in all elections, those in which it does. An older version does not say it. */
+  readonly takesPartIn?: readonly string[] | undefined;
   /** The server has begun, and has neither voted nor accepted a LEAD since. */
   readonly isFresh: boolean;
   readonly floor: number;

@@ -202,8 +202,10 @@ export class Server {
   async #answer(request: Request, from: string): Promise<VoterReply> {
     if (request.kind === "TELL") {
       const { takesPart } = this;
-      const flags = { forgot: this.#recovery.forgot, takesPart };
-      return stateReplyOf(this.#ballots.kept, flags, this.#ballots.leases(this.clock.monotonicMs()));
+      const { kept } = this.#ballots;
+      const takesPartIn = takesPart ? undefined : Object.keys(kept.elections).filter((election) => this.takesPartIn(election));
+      const flags = { forgot: this.#recovery.forgot, takesPart, takesPartIn };
+      return stateReplyOf(kept, flags, this.#ballots.leases(this.clock.monotonicMs()));
     }
     if (request.kind === "PING") {
       const why = this.#why;

@@ -206,7 +206,7 @@ export class StartupRecovery {
 /** The state that a server reports to another one. */
 export function stateReplyOf(
   kept: StoredVoterState,
-  flags: Pick<StateReply, "forgot" | "takesPart">,
+  flags: Pick<StateReply, "forgot" | "takesPart" | "takesPartIn">,
   leases: Leases,
 ): StateReply {
   const { elections, ...floors } = kept;

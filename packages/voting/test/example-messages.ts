@@ -44,6 +44,6 @@ export const OPTIONAL_IN_ANSWERS: Messages = {
   RELEASE: { broken: BROKEN },
   VOTE: { sign: { ...SIGN, value: "v", broken: BROKEN, transfer: { ...TRANSFER, leftMs: 0.5 } } },
   READ: { sign: SIGN },
-  TELL: { takesPart: true, leases: { e: 0.5 } },
+  TELL: { takesPart: true, takesPartIn: ["e"], leases: { e: 0.5 } },
   PING: { why: "w" },
 };

@@ -35,3 +35,23 @@ test("an election that nobody has led since all servers were started again is un
   await cluster.start();
   expect(await listed(cluster, "b")).toEqual([{ election: "e", state: "unknown", term }]);
 });
+
+test("lists all elections while a server takes part in some only, and an election without a majority is unknown", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const { term } = await cluster.wins("a", { ...REQUEST, election: "yearly", leaseDurationMs: 3_600_000 });
+  await cluster.wins("a", { ...REQUEST, election: "e" });
+  cluster.away.add("c");
+  await cluster.server("b").close();
+  cluster.startOne("b");
+  await cluster.clock.advance(1_500);
+  await expect(listed(cluster, "a")).rejects.toThrow("b does not take part yet.");
+  await cluster.clock.advance(3_000);
+  const lease = await cluster.wins("a", { ...REQUEST, election: "e" });
+  const unknown = { election: "yearly", state: "unknown", term };
+  expect(await listed(cluster, "a")).toMatchObject([unknown, { election: "e", state: "held", term: lease.term }]);
+  cluster.away.delete("c");
+  await cluster.clock.advance(1_500);
+  const held = { election: "yearly", state: "held", term };
+  expect(await listed(cluster, "b")).toMatchObject([held, { election: "e", state: "held", term: lease.term }]);
+});
