@@ -53,7 +53,7 @@ export class Absences {
   }
 
   /** Returns the error of a call that too few members have answered. */
-  unavailable({ kept, answers, failures, memberMs }: Asked, mayHaveBeenApplied: boolean): Error {
+  unavailable({ kept, answers, failures, memberMs }: Asked): Error {
     const [cause] = failures.values();
     if (isLeaseholdError(cause, "FOREIGN_RECORD")) return cause;
     const others = this.#names.filter((name) => !kept.has(name));
@@ -67,7 +67,7 @@ export class Absences {
       told.push(`${has}: raise that, or the lease, where they need longer.`);
     }
     const message = `No majority of ${this.#names.join(", ")} answers. ${told.join(" ")}`;
-    return this.error(code, message, mayHaveBeenApplied, cause);
+    return this.error(code, message, false, cause);
   }
 
   error(code: StoreErrorCode, message: string, mayHaveBeenApplied: boolean, cause?: unknown): StoreError {

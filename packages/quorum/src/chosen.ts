@@ -1,4 +1,4 @@
-import { compareBallots } from "./ballot.ts";
+import { compareBallots, forward, highest } from "./ballot.ts";
 import type { MemberState, Proposal } from "./member-state.ts";
 
 /** The chosen proposal, and the age of its nonce. */
@@ -29,4 +29,14 @@ export function ageOf({ record }: Proposal, kept: ReadonlyMap<string, MemberStat
   );
   const [leastMs] = ages.toSorted(([one], [other]) => other - one)[majority - 1] ?? [];
   return leastMs === undefined ? undefined : [leastMs, Math.max(...ages.map(([, mostMs]) => mostMs))];
+}
+
+/**
+ * Reports whether another process's round may be under way. In that case a member has promised another proposer a ballot above
+ * the one that the newest accept promised.
+ */
+export function isUnderWay(kept: ReadonlyMap<string, MemberState>, ownProposer: string): boolean {
+  const accepted = topOf(kept)?.accepted;
+  const promised = highest([...kept.values()].map((one) => one.promised));
+  return promised?.proposer !== ownProposer && compareBallots(promised, accepted && forward(accepted)) > 0;
 }

@@ -14,7 +14,7 @@ export function gather<T>(
   clock: Clock,
   requests: ReadonlyMap<string, Promise<T>>,
   limitMs: number,
-  isEnough: (answers: ReadonlyMap<string, T>) => boolean,
+  isEnough: (answers: ReadonlyMap<string, T>) => boolean = () => false,
 ): Promise<Gathered<T>> {
   const answers = new Map<string, T>();
   const failures = new Map<string, unknown>();

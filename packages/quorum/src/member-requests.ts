@@ -2,10 +2,10 @@ import { isLeaseholdError } from "@leasehold/core";
 import type { Clock } from "@leasehold/core/provider";
 import { highest, type Ballot } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
-import type { MemberState, State } from "./member-state.ts";
+import type { MemberState } from "./member-state.ts";
 import { MemberSession } from "./member-session.ts";
-import type { Member } from "./member.ts";
-import type { MembershipRules, Roster } from "./roster.ts";
+import type { Member, MemberWrite } from "./member.ts";
+import type { MembershipRules } from "./roster.ts";
 
 /** The failure of a write whose condition did not hold. */
 export const REFUSED: Error = new Error("Somebody else has written there.");
@@ -56,17 +56,10 @@ export class MemberRequests {
   }
 
   /** Replaces a member's state. @throws {@link REFUSED} if the member keeps something other than `present`. */
-  async write(
-    session: MemberSession,
-    state: State,
-    roster: Roster,
-    present: MemberState,
-    redates: boolean,
-    limits: CallLimits,
-  ): Promise<MemberState> {
+  async write(session: MemberSession, write: MemberWrite, limits: CallLimits): Promise<MemberState> {
     const { signal } = limits;
     const kept = await this.send(session, limits, (timeoutMs) =>
-      session.member.put(this.#election, state, roster, present, redates, { timeoutMs, signal }),
+      session.member.put(this.#election, write, { timeoutMs, signal }),
     );
     if (!kept) throw REFUSED;
     this.#learn(session.member.name, kept);

@@ -22,6 +22,17 @@ export interface MemberLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A member's new state, and the state that it replaces. */
+export interface MemberWrite {
+  readonly state: State;
+  /** The member must keep this state. Otherwise the write changes nothing. */
+  readonly present: MemberState;
+  /** The roster that the write names. */
+  readonly roster: Roster;
+  /** The store restarts the age of the nonce, even if the member has this nonce already. */
+  readonly redates?: boolean;
+}
+
 /** One store of the quorum. It keeps a {@link State} for each election. */
 export class Member {
   readonly name: string;
@@ -86,19 +97,9 @@ export class Member {
     for await (const { election } of this.records.list?.(prefix, { pageSize, request }) ?? []) yield election;
   }
 
-  /**
-   * Replaces the member's state. Returns the new state with its version, or `undefined` if the member keeps something other than
-   * `present`.
-   * @param redates true if the store has to restart the nonce's age, even if the member has this nonce already.
-   */
-  async put(
-    election: string,
-    state: State,
-    roster: Roster,
-    present: MemberState,
-    redates: boolean,
-    limits: MemberLimits,
-  ): Promise<MemberState | undefined> {
+  /** Replaces the member's state. Returns the new one with its version, or `undefined` if the member keeps something else. */
+  async put(election: string, write: MemberWrite, limits: MemberLimits): Promise<MemberState | undefined> {
+    const { state, present, roster, redates } = write;
     // Compares with this member's own record, because each member measures the age of its own copy of the nonce.
     const keepsNonce = !redates && present.proposal?.record.nonce === state.proposal?.record.nonce;
     const options = { ifVersion: present.version, keepsNonce, fence: fenceBetween(present, state) };

@@ -1,7 +1,7 @@
 import { ConfigurationError, isLeaseholdError, StoreError, type StoreErrorCode } from "@leasehold/core";
-import { type Clock, isStoreError, Journal, onAbort, sleep } from "@leasehold/core/provider";
+import { type Clock, isStoreError, Journal } from "@leasehold/core/provider";
 import type { Proposer } from "./ballot.ts";
-import { ROUND_TRIPS, type CallLimits } from "./call-limits.ts";
+import { repeatCall, ROUND_TRIPS, withinCall, type CallLimits } from "./call-limits.ts";
 import { NOTHING, type MemberState, type Proposal } from "./member-state.ts";
 import { CONNECT_TIMEOUT_MS } from "./overdue-reads.ts";
 import type { Member, MemberLimits } from "./member.ts";
@@ -14,10 +14,6 @@ import { refuseTwins, WrongStoreCheck } from "./wrong-store-check.ts";
 
 /** One process tries to take in emptied stores for this time, in milliseconds. Its next write starts a new attempt. */
 const HEALING_MS = 10_000;
-/** The time limit of a request in each attempt, in milliseconds. A request may be lost, and a member may be slow. */
-const REPEATED_REQUEST_MS = [500, 500, CONNECT_TIMEOUT_MS] as const;
-/** The pauses after the first attempts, in milliseconds. Later pauses are as long as the last one. */
-const REPEATED_PAUSES_MS = [200, 400, 1_000] as const;
 
 const REPLACEMENT =
   "its store was emptied or is new, and has nothing of this election yet: it counts once the others have written it.";
@@ -85,7 +81,7 @@ export class Membership implements MembershipRules {
     this.#founding ??= this.#found().finally(() => {
       this.#founding = undefined;
     });
-    await this.#within(limits, this.#founding, () => unfounded("STORE_TIMEOUT", this.#markers.silent(), "Try again."));
+    await withinCall(this.#clock, limits, this.#founding, () => unfounded("STORE_TIMEOUT", this.#markers.silent(), "Try again."));
   }
 
   async #found(): Promise<void> {
@@ -93,7 +89,7 @@ export class Membership implements MembershipRules {
     // Any other error, such as a member's refusal, is thrown at once, because a person has to act.
     const isLost = (error: unknown): boolean =>
       isLeaseholdError(error, "STORE_TIMEOUT") || isLeaseholdError(error, "STORE_CONFLICT");
-    await this.#repeat(untilMs, isLost, async (limits) => await this.#tryToFound(limits));
+    await repeatCall(this.#clock, untilMs, isLost, async (limits) => await this.#tryToFound(limits));
   }
 
   async #tryToFound(limits: CallLimits): Promise<void> {
@@ -208,28 +204,7 @@ export class Membership implements MembershipRules {
       if (this.#lacking().length > 0) throw this.#unknownMembers("STORE_CONFLICT");
     };
     // After a failure the next write begins again; `members()` names the members that do not count.
-    await this.#repeat(untilMs, () => true, work).catch(() => undefined);
-  }
-
-  /**
-   * Repeats some work until it succeeds, because one of its many requests may be lost. @throws the last error, after `untilMs`.
-   */
-  async #repeat(
-    untilMs: number,
-    mayRepeat: (error: unknown) => boolean,
-    work: (limits: CallLimits) => Promise<void>,
-  ): Promise<void> {
-    const { signal } = new AbortController();
-    for (let times = 0; ; times += 1) {
-      const memberMs = REPEATED_REQUEST_MS[times % REPEATED_REQUEST_MS.length] as number;
-      const pauseMs = REPEATED_PAUSES_MS[Math.min(times, REPEATED_PAUSES_MS.length - 1)] as number;
-      try {
-        return await work({ signal, untilMs, memberMs });
-      } catch (error) {
-        if (this.#clock.monotonicMs() >= untilMs || !mayRepeat(error)) throw error;
-      }
-      await sleep(this.#clock, pauseMs * (0.5 + this.#clock.random()));
-    }
+    await repeatCall(this.#clock, untilMs, () => true, work).catch(() => undefined);
   }
 
   /** Returns the members that have to be taken in, or that lack the roster, as far as they have answered. */
@@ -296,23 +271,7 @@ export class Membership implements MembershipRules {
     const ownUntilMs = this.#clock.monotonicMs() + 2 * ROUND_TRIPS * memberMs;
     const ownLimits = { signal: new AbortController().signal, untilMs: ownUntilMs, memberMs };
     const reading = this.#read(consistent, ownLimits, true);
-    return await this.#within(limits, reading, () => this.#unknownMembers("STORE_TIMEOUT"));
-  }
-
-  /**
-   * Waits for the work for as long as the call may take. The work continues afterwards. @throws {StoreError} the result of
-   * `late`, once the call's time is over.
-   */
-  async #within<T>({ signal, untilMs }: CallLimits, work: Promise<T>, late: () => StoreError): Promise<T> {
-    const over = Promise.withResolvers<never>();
-    const timer = this.#clock.setTimer(() => over.reject(late()), untilMs - this.#clock.monotonicMs());
-    const stopListening = onAbort(signal, over.reject);
-    try {
-      return await Promise.race([work, over.promise]);
-    } finally {
-      timer.cancel();
-      stopListening();
-    }
+    return await withinCall(this.#clock, limits, reading, () => this.#unknownMembers("STORE_TIMEOUT"));
   }
 
   async #read(consistent: boolean, limits: CallLimits, completes = consistent): Promise<Proposal | undefined> {

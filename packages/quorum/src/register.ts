@@ -2,7 +2,7 @@ import { ConfigurationError } from "@leasehold/core";
 import { type Clock, instantOf, isStoreError, sleep, type LeaseRecord } from "@leasehold/core/provider";
 import { compareBallots, type Ballot, type Proposer } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
-import { topOf, type Chosen } from "./chosen.ts";
+import { isUnderWay, topOf, type Chosen } from "./chosen.ts";
 import type { Proposal } from "./member-state.ts";
 import type { Member } from "./member.ts";
 import type { MembershipRules } from "./roster.ts";
@@ -25,6 +25,7 @@ export type Outcome = { readonly stored: true } | { readonly stored: false; read
  */
 export class Register {
   readonly #clock: Clock;
+  readonly #proposer: Proposer;
   readonly #rounds: Rounds;
   readonly #admission: MembershipRules;
   /** Members that may show a write although a failover can still undo it. */
@@ -33,6 +34,7 @@ export class Register {
 
   constructor(election: string, members: readonly Member[], proposer: Proposer, clock: Clock, admission: MembershipRules) {
     this.#clock = clock;
+    this.#proposer = proposer;
     this.#admission = admission;
     this.#rounds = new Rounds(election, members, proposer, clock, admission);
     const undurable = members.filter(({ records }) => records.capabilities.showsUndurable);
@@ -55,9 +57,7 @@ export class Register {
   async get(consistent: boolean, limits: CallLimits, completes: boolean = consistent): Promise<Chosen | undefined> {
     let before: Ballot | undefined;
     for (let times = 0; ; times += 1) {
-      // A consistent get waits for every member that answers, because a member that has forgotten may be among the first ones.
-      const reading = await this.#rounds.read(limits, consistent, (kept) => !consistent && this.#rounds.isChosen(kept));
-      this.#rounds.demandMajority(reading, false);
+      const reading = await this.#rounds.read(limits, consistent);
       const top = topOf(reading.kept);
       if (this.#rounds.isChosen(reading.kept)) {
         this.#rounds.seen = top?.proposal?.write;
@@ -104,7 +104,7 @@ export class Register {
         const isGivenUp = top?.write !== proposal.write && this.#admission.isGivenUp(top);
         const isDecided = isGivenUp || (rounds.isChosen(reading.kept) && !isToRepeat);
         if (isDecided && (top?.write ?? null) !== proposal.base) return this.#judge(proposal, top, sent);
-        if (!hasWaited && this.#rounds.isUnderWay(reading)) {
+        if (!hasWaited && isUnderWay(reading.kept, this.#proposer.id)) {
           hasWaited = true;
           await this.#pause(limits, sent);
           continue;
@@ -132,8 +132,7 @@ export class Register {
     const rounds = this.#rounds;
     await this.#inTurn(limits, async () => {
       for (;;) {
-        const reading = await rounds.read(limits, true, () => false);
-        rounds.demandMajority(reading, false);
+        const reading = await rounds.read(limits);
         const top = topOf(reading.kept);
         if (rounds.isChosen(reading.kept)) {
           check(top?.proposal);
@@ -158,8 +157,7 @@ export class Register {
   /** Completes the newest write, whichever process sent it. Returns its proposal, or `undefined` if that fails. */
   async #complete(limits: CallLimits): Promise<Proposal | undefined> {
     const rounds = this.#rounds;
-    const reading = await rounds.read(limits, true, () => false);
-    rounds.demandMajority(reading, false);
+    const reading = await rounds.read(limits);
     if (rounds.isChosen(reading.kept)) return topOf(reading.kept)?.proposal;
     return await this.#repair(reading, limits);
   }
@@ -177,9 +175,7 @@ export class Register {
   /** Reads the members. If that fails after a write was sent, the error says that the write may have been applied. */
   async #readAfter(sent: boolean, limits: CallLimits): Promise<MemberReplies> {
     try {
-      const reading = await this.#rounds.read(limits, true, () => false);
-      this.#rounds.demandMajority(reading, sent);
-      return reading;
+      return await this.#rounds.read(limits);
     } catch (error) {
       if (!sent || !isStoreError(error)) throw error;
       throw this.#rounds.absences.error(error.code, error.message, true, error);

@@ -1,6 +1,6 @@
 import { type Clock, holderElapsedMs, SAFETY_MARGIN, sleep, type Instant } from "@leasehold/core/provider";
-import { Absences, isTimeout } from "./absences.ts";
-import { compareBallots, forward, highest, type Ballot, type Proposer } from "./ballot.ts";
+import { Absences, isTimeout, type Asked } from "./absences.ts";
+import { compareBallots, forward, type Ballot, type Proposer } from "./ballot.ts";
 import type { CallLimits } from "./call-limits.ts";
 import { ageOf, topOf, type Chosen } from "./chosen.ts";
 import { gather } from "./gather.ts";
@@ -11,14 +11,8 @@ import type { Member } from "./member.ts";
 import type { MembershipRules, Roster } from "./roster.ts";
 
 /** The answers of the members to one read. */
-export interface MemberReplies {
-  /** The states of members that count. */
+export interface MemberReplies extends Asked {
   readonly kept: ReadonlyMap<string, MemberState>;
-  /** The states of all members that answered, also of those that do not count. */
-  readonly answers: ReadonlyMap<string, MemberState>;
-  readonly failures: ReadonlyMap<string, unknown>;
-  /** The time that each member had for each request, in milliseconds. */
-  readonly memberMs: number;
 }
 
 /** A ballot that a majority has promised, with the state of each of these members. */
@@ -88,11 +82,12 @@ export class Rounds {
     return isValid ? proposal : undefined;
   }
 
-  async read(
-    limits: CallLimits,
-    consistent: boolean,
-    isEnough: (kept: ReadonlyMap<string, MemberState>) => boolean,
-  ): Promise<MemberReplies> {
+  /**
+   * Reads the members. A consistent read waits for every member, because one that has forgotten may be among the first answers.
+   * @throws {StoreError} unless the states of a majority count.
+   */
+  async read(limits: CallLimits, consistent: boolean = true): Promise<MemberReplies> {
+    const isEnough = (kept: ReadonlyMap<string, MemberState>): boolean => !consistent && this.isChosen(kept);
     const knownBefore = this.#requests.known();
     const requests = this.#requests.read(this.#requests.names, consistent, limits);
     const first = await gather(
@@ -108,31 +103,38 @@ export class Rounds {
     const hasForgotten = (name: string): boolean =>
       consistent && compareBallots(first.answers.get(name)?.promised, knownBefore[name]) < 0;
     const behind = [...first.answers.keys()].filter((name) => !kept.has(name) && !hasForgotten(name));
-    const { memberMs } = limits;
+    const reading = { kept, ...first, memberMs: limits.memberMs };
     if (isEnough(kept)) {
-      // The slowest member is never among these answers, although it is healthy. So late answers are reported as well.
-      for (const [name, request] of requests) void request.then((late) => this.#hear(name, late)).catch(() => undefined);
-      return { kept, ...first, memberMs };
-    }
-    if (behind.length === 0) {
-      const reading = { kept, ...first, memberMs };
-      this.absences.report(reading);
+      // The slowest member is never among these answers, although it is healthy. So late answers are reported as well. One that
+      // does not count is ignored, because it may be out of date.
+      const hear = (name: string, late: MemberState): void => {
+        if (this.#requests.counting(new Map([[name, late]])).size > 0) this.absences.answered(name);
+      };
+      for (const [name, request] of requests) void request.then((late) => hear(name, late)).catch(() => undefined);
       return reading;
     }
-    // Read these members again: a promise that another member reported may have been written after their answer. A member that is
-    // still behind has forgotten, and counts as absent.
-    const again = await gather(this.#clock, this.#requests.read(behind, true, limits), limits.memberMs, () => false);
+    const last = behind.length === 0 ? reading : await this.#readAgain(behind, reading, limits);
+    this.absences.report(last);
+    if (last.kept.size < this.#majority) throw this.absences.unavailable(last);
+    return last;
+  }
+
+  /**
+   * Reads some members once more: a promise that another member reported may have been written after their answer. A member that
+   * is still behind has forgotten, and counts as absent.
+   */
+  async #readAgain(names: readonly string[], first: MemberReplies, limits: CallLimits): Promise<MemberReplies> {
+    const requests = this.#requests.read(names, true, limits);
+    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs);
     // A member that was written since may name a newer roster. In that roster, another store may have replaced one that has
     // answered.
-    await this.#admission.follow(newestRoster(again.answers), limits);
-    const reading = {
-      kept: this.#requests.counting(new Map([...kept, ...again.answers])),
-      answers: new Map([...first.answers, ...again.answers]),
-      failures: new Map([...first.failures, ...again.failures]),
-      memberMs,
+    await this.#admission.follow(newestRoster(answers), limits);
+    return {
+      kept: this.#requests.counting(new Map([...first.kept, ...answers])),
+      answers: new Map([...first.answers, ...answers]),
+      failures: new Map([...first.failures, ...failures]),
+      memberMs: limits.memberMs,
     };
-    this.absences.report(reading);
-    return reading;
   }
 
   /**
@@ -160,10 +162,11 @@ export class Rounds {
     for (const asked of [first, others]) {
       const promise = (link: MemberSession): Promise<MemberState> => {
         const before = asked.get(link.member.name) as MemberState;
-        return this.#requests.write(link, { ...before, promised: ballot, seen }, roster, before, false, limits);
+        const write = { state: { ...before, promised: ballot, seen }, present: before, roster };
+        return this.#requests.write(link, write, limits);
       };
       const requests = this.#requests.all(promise, [...asked.keys()]);
-      const gathered = await gather(this.#clock, requests, limits.memberMs, () => false);
+      const gathered = await gather(this.#clock, requests, limits.memberMs);
       limits.signal.throwIfAborted();
       // Only a silent member counts as absent. A member that refuses has a changed state, which may be newer than all others.
       if ([...gathered.failures.values()].includes(REFUSED)) return undefined;
@@ -218,12 +221,12 @@ export class Rounds {
       let present = target ?? (await this.#toCatchUp(link, catchUp, limits));
       // An accept never creates a record. A delayed one could do so on a wiped store, which would then seem to have lost nothing.
       while (present.version === undefined) {
-        await this.#requests
-          .write(link, { ...present, promised: ballot, seen: state.seen }, roster, present, false, limits)
-          .catch(onFailure);
+        const promise = { ...present, promised: ballot, seen: state.seen };
+        await this.#requests.write(link, { state: promise, present, roster }, limits).catch(onFailure);
         present = await this.#toCatchUp(link, catchUp, limits);
       }
-      const own = await this.#requests.write(link, state, roster, present, datedAt !== undefined, limits).catch(onFailure);
+      const write = { state, present, roster, redates: datedAt !== undefined };
+      const own = await this.#requests.write(link, write, limits).catch(onFailure);
       if (this.#ballot === ballot) link.own = own;
       this.absences.answered(link.member.name);
     };
@@ -269,9 +272,9 @@ export class Rounds {
         link.member.refuses(this.#election, ifVersion, this.#admission.roster, { timeoutMs, signal: limits.signal }),
       ),
     );
-    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs, () => false);
+    const { answers, failures } = await gather(this.#clock, requests, limits.memberMs);
     const reading = { kept: answers, answers: new Map<string, never>(), failures, memberMs: limits.memberMs };
-    if (answers.size < this.#majority) throw this.absences.unavailable(reading, false);
+    if (answers.size < this.#majority) throw this.absences.unavailable(reading);
     return [...answers].find(([, refused]) => !refused)?.[0];
   }
 
@@ -279,17 +282,6 @@ export class Rounds {
   hasAcknowledged(name: string, ballot: Ballot | undefined): boolean {
     const own = this.#requests.sessions.get(name)?.own;
     return own?.accepted !== undefined && compareBallots(own.accepted, ballot) === 0;
-  }
-
-  /**
-   * Reports whether another process's round may be under way. In that case a member has promised another proposer a ballot above
-   * the one that the newest accept promised.
-   */
-  isUnderWay({ kept }: MemberReplies): boolean {
-    const accepted = topOf(kept)?.accepted;
-    const promised = highest([...kept.values()].map((one) => one.promised));
-    const isOwn = promised?.proposer === this.#proposer.id;
-    return !isOwn && compareBallots(promised, accepted && forward(accepted)) > 0;
   }
 
   /** Returns how long ago, in milliseconds, any member first showed a proposal's nonce to this process. */
@@ -309,10 +301,6 @@ export class Rounds {
     const top = topOf(kept);
     const showing = [...kept.values()].filter(({ accepted }) => compareBallots(accepted, top?.accepted) === 0);
     return showing.length >= this.#admission.needed(top?.proposal);
-  }
-
-  demandMajority(reading: MemberReplies, mayHaveBeenApplied: boolean): void {
-    if (reading.kept.size < this.#majority) throw this.absences.unavailable(reading, mayHaveBeenApplied);
   }
 
   /**
@@ -346,11 +334,6 @@ export class Rounds {
     if (isInTheWay && (await confirmed)) this.#leads = undefined;
     link.blockedBy = present.promised;
     throw PASSED_OVER;
-  }
-
-  /** Reports a member that counts. A late answer that does not count is ignored, because it may be out of date. */
-  #hear(name: string, kept: MemberState): void {
-    if (this.#requests.counting(new Map([[name, kept]])).size > 0) this.absences.answered(name);
   }
 
   /**

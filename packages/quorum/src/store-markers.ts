@@ -43,7 +43,8 @@ export class StoreMarkers {
     for (;;) {
       const kept = await this.lookAt(name, limits);
       if (kept.proposal) return kept.proposal.write;
-      const blank = kept.version === undefined ? await member.put(MARKER, NOTHING, this.#nobody, kept, false, limits) : kept;
+      const write = { state: NOTHING, present: kept, roster: this.#nobody };
+      const blank = kept.version === undefined ? await member.put(MARKER, write, limits) : kept;
       if (blank) await this.writeMarker(name, blank, { memberMs: timeoutMs, signal });
     }
   }
@@ -57,9 +58,9 @@ export class StoreMarkers {
     const incarnation = this.#clock.randomUuid();
     const ballot = { round: 1, proposer: incarnation };
     const proposal = { write: incarnation, base: null, record: UNACCEPTED };
-    const marked = { promised: ballot, accepted: ballot, proposal, seen: {} };
+    const state = { promised: ballot, accepted: ballot, proposal, seen: {} };
     const member = this.#members.get(name) as Member;
-    await member.put(MARKER, marked, this.#nobody, present, false, { timeoutMs: memberMs, signal });
+    await member.put(MARKER, { state, present, roster: this.#nobody }, { timeoutMs: memberMs, signal });
   }
 
   /** Reads a member's marker and its copy of the roster. Returns the state of the marker's record. */

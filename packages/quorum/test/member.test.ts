@@ -48,12 +48,12 @@ function world(records?: (clock: VirtualClock) => Partial<RecordStore>) {
 describe("a state", () => {
   test("replaces the member's state, with its fence and nonce if these differ", async () => {
     const { sent, member } = world();
-    const first = await member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
+    const first = await member.put("e", { state: stateOf("one"), present: NOTHING, roster: ROSTER }, LIMITS);
     expect(first).toMatchObject({ ...stateOf("one"), roster: 2, incarnation: "ia", version: expect.any(String) });
-    const again = await member.put("e", stateOf("one"), ROSTER, first!, false, LIMITS);
-    const redated = await member.put("e", stateOf("one"), ROSTER, again!, true, LIMITS);
-    const next = await member.put("e", stateOf("two", 2), ROSTER, redated!, false, LIMITS);
-    await member.put("e", { ...stateOf("two", 2), proposal: undefined }, ROSTER, next!, false, LIMITS);
+    const again = await member.put("e", { state: stateOf("one"), present: first!, roster: ROSTER }, LIMITS);
+    const redated = await member.put("e", { state: stateOf("one"), present: again!, roster: ROSTER, redates: true }, LIMITS);
+    const next = await member.put("e", { state: stateOf("two", 2), present: redated!, roster: ROSTER }, LIMITS);
+    await member.put("e", { state: { ...stateOf("two", 2), proposal: undefined }, present: next!, roster: ROSTER }, LIMITS);
     expect(sent).toEqual([
       { ifVersion: undefined, keepsNonce: false, fence: { term: 1, termId: "t" } },
       { ifVersion: first!.version, keepsNonce: true, fence: undefined },
@@ -65,7 +65,7 @@ describe("a state", () => {
 
   test("is read with the consistency that the caller asks for", async () => {
     const { sent, member } = world();
-    await member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
+    await member.put("e", { state: stateOf("one"), present: NOTHING, roster: ROSTER }, LIMITS);
     sent.length = 0;
     for (const consistent of [true, false]) {
       await expect(member.get("e", consistent, LIMITS)).resolves.toMatchObject({ proposal: stateOf("one").proposal });
@@ -75,8 +75,8 @@ describe("a state", () => {
 
   test("does not replace a state other than the one that was read; and a probe changes nothing", async () => {
     const { member } = world();
-    const first = await member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
-    await expect(member.put("e", stateOf("two"), ROSTER, NOTHING, false, LIMITS)).resolves.toBeUndefined();
+    const first = await member.put("e", { state: stateOf("one"), present: NOTHING, roster: ROSTER }, LIMITS);
+    await expect(member.put("e", { state: stateOf("two"), present: NOTHING, roster: ROSTER }, LIMITS)).resolves.toBeUndefined();
     await expect(member.refuses("e", IMPOSSIBLE_VERSION, ROSTER, LIMITS)).resolves.toBe(true);
     await expect(member.get("e", true, LIMITS)).resolves.toMatchObject({ proposal: stateOf("one").proposal });
     await expect(member.refuses("e", first!.version!, ROSTER, LIMITS)).resolves.toBe(false);
@@ -90,7 +90,7 @@ describe("a member that does not answer", () => {
     const { clock, lines, member } = world(silent);
     const reading = member.get("e", true, LIMITS);
     await expect(clock.runUntil(reading)).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: false });
-    const writing = member.put("e", stateOf("one"), ROSTER, NOTHING, false, LIMITS);
+    const writing = member.put("e", { state: stateOf("one"), present: NOTHING, roster: ROSTER }, LIMITS);
     await expect(clock.runUntil(writing)).rejects.toMatchObject({ code: "STORE_TIMEOUT", mayHaveBeenApplied: true });
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain("a (memory) fails: a (memory) did not answer 'put' of 'e' within 1000 ms");
