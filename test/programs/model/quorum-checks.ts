@@ -117,6 +117,8 @@ const FIRST_LIST = "a claim becomes the first list";
 const CLAIM_REPLACED = "another claim replaces one";
 /** Two processes begin a quorum while one member forgets. */
 const ONE_FORGETS = ["LAST_ROSTER_BALLOT=4", "LAST_ROSTER=2", "FOUNDING", "NO_ELECTION", NO_LATE, FORGETS, "ALL_GO_ON"];
+/** A new store was taken in. A process with it learns that during a round, and another process has the former store. */
+const LEARNS_LATE = ["LAST_BALLOT=12", "LAST_ROSTER_BALLOT=2", "LAST_ROSTER=2", "REPLACED", "TAKEN_IN", NO_LATE, "PUTS_B=2"];
 const TAKEN_IN = ["another list of members is taken over", "a store is to be taken in", "a store is taken back"];
 
 /** The list of the members. */
@@ -186,6 +188,11 @@ const MEMBERS_LONG: readonly QuorumCheck[] = [
     shows: ["a member forgets", "a member that has forgotten counts"],
   },
   {
+    name: "members: a process learns during a round that a store was taken in",
+    macros: LEARNS_LATE,
+    shows: ["another list of members is taken over", "a put without a prepare", "a store is taken back"],
+  },
+  {
     name: "an empty store confirms that it is taken in",
     macros: ["PUTS_A=0", "PUTS_B=0", "LAST_BALLOT=4", "LAST_ROSTER_BALLOT=7", "WIPES=2", NO_LATE, "EMPTY_CONFIRMS"],
     violates: TWO_LISTS,
@@ -220,6 +227,11 @@ const MEMBERS_WRONG: readonly QuorumCheck[] = [
     violates: TWO_LISTS,
   },
   { name: "what a new store lacks was never there", macros: [...FEW, "REPLACED", NO_LATE, "EMPTY_COUNTS"], violates: FORK },
+  {
+    name: "a member is caught up by a newer list than the others of its round",
+    macros: [...LEARNS_LATE, "CATCHES_UP_BY_NEWER_LIST"],
+    violates: FORK,
+  },
   { name: "a newer list of members is ignored", macros: [...FEW, "REPLACED", NO_LATE, "FOLLOWS_NOBODY"], violates: FORK },
   {
     name: "a marker is written where there is none, and once more later",

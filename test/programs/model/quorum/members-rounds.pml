@@ -144,6 +144,10 @@ c_code {
     /* A hears only the stores that B has no more in the end, and B hears all. Otherwise there would be too many states. */
     if (asked != (me == 0 ? 6 : 7) || hearing != asked) return;
   #endif
+  #ifdef TAKEN_IN
+    /* B hears the first two members, and A the last two. Otherwise there would be too many states. */
+    if (asked != (me == 0 ? 6 : 3) || hearing != asked) return;
+  #endif
     closeRound(me, record);
     for (i = 0; i < MEMBERS; i++) if (asked >> i & 1) {
       struct Kept *kept = keptAt(me, record, i);
@@ -307,6 +311,12 @@ c_code {
     struct Kept *present = keptAt(me, record, i);
     int number = present->roster == 0 ? 0 : now.rosters[present->roster].number;
     int counts;
+    /* The roster that the round began with, although the process may have adopted another one meanwhile. */
+  #ifdef CATCHES_UP_BY_NEWER_LIST
+    int roster = p->roster;
+  #else
+    int roster = round->roster;
+  #endif
     if (record == ROSTER || present->accepted == 0 || !isIn(me, i)) {
       lookAt(me, i);
       if (record == ELECTION && isIn(me, i) && now.rosters[p->rosters[i]].number > number) number = now.rosters[p->rosters[i]].number;
@@ -324,7 +334,7 @@ c_code {
       struct Kept promise = *present;
       promise.promised = round->ballot;
       promise.seen = round->seen;
-      stampOf(me, record, i, p->roster, &promise);
+      stampOf(me, record, i, roster, &promise);
       round->to[i].state = NOT_SENT;
       TELL("has member %d, which has no record, promise ballot %d", names[i], round->ballot);
       if (arrives) *present = promise;
@@ -335,8 +345,8 @@ c_code {
     TELL("catches member %d up with %s %d", names[i], record == ROSTER ? "roster" : "write", round->proposed);
     MET("a member is caught up")
     if (!counts) MET("a store is taken back")
-    if (arrives) { put(me, record, i, present, p->roster); return; }
-    struct Kept after = accepting(me, record, i, p->roster);
+    if (arrives) { put(me, record, i, present, roster); return; }
+    struct Kept after = accepting(me, record, i, roster);
     leaveLate(me, record, storeOf(me, i), present, &after);
   }
 

@@ -80,7 +80,7 @@ c_code {
     }
   }
 
-  #ifndef FOUNDING
+  #if !defined(FOUNDING) && !defined(TAKEN_IN)
   #define SWAP(type, one, other) { type kept = one; one = other; other = kept; }
 
   /* The first two members are alike. Of two states that differ in which is which, one is enough. */
@@ -225,6 +225,26 @@ c_code {
         now.process[me].rosters[i] = 1;
       }
     }
+  #ifdef TAKEN_IN
+    /* A third process has taken the new store in. B still goes by the former list, and reads the new one at any time. */
+    now.process[1] = now.process[0];
+    now.process[1].puts = PUTS_B;
+    now.process[1].shown[2] = now.store[3].marker = ++now.lastMarker;
+    memset(now.process[1].on, 0, sizeof(now.process[1].on));
+    now.lastRoster = 2;
+    now.told[ROSTER] |= 1 << 2;
+    now.rosters[2] = now.rosters[1];
+    now.rosters[2].number = 2;
+    now.rosters[2].base = 1;
+    now.rosters[2].later = 1 << 2;
+    now.rosters[2].past = 1 << now.store[2].marker;
+    now.rosters[2].marker[2] = now.store[3].marker;
+    for (i = 0; i < STORES; i++) if (i != 2) {
+      struct Kept roster = firstKept(0, 0);
+      roster.write = 2;
+      now.store[i].kept[ROSTER] = roster;
+    }
+  #endif
   #endif
   #if !defined(FOUNDING) && !defined(NEW_ELECTION)
     /* A leads. */
