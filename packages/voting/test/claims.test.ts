@@ -63,6 +63,31 @@ test("a loser whose winner does not lead claims again after a random wait, befor
   expect(await winners(cluster, "a", "b", "c")).toEqual(["b"]);
 });
 
+test("a lost claim wakes no campaign of its own process, although its votes tell of a term; a won claim wakes them", async () => {
+  const cluster = await startedWith(3);
+  await cluster.wins("a", request("a"));
+  await cluster.server("b").close();
+  cluster.startOne("b");
+  await cluster.clock.advance(1_000);
+  const wakesOf = async (...expected: readonly string[]): Promise<number> => {
+    const ended = new AbortController();
+    let wakes = 0;
+    const watch = async (): Promise<void> => {
+      for await (const _ of cluster.store("b").watch("e", { signal: ended.signal })) wakes += 1;
+    };
+    const watching = watch();
+    await cluster.clock.advance(0);
+    expect(await winners(cluster, "b")).toEqual(expected);
+    await cluster.clock.advance(1_000);
+    ended.abort();
+    await watching;
+    return wakes;
+  };
+  expect(await wakesOf()).toBe(1);
+  await cluster.clock.advance(LEASE_MS);
+  expect(await wakesOf("b")).toBe(2);
+});
+
 test("a candidate refused by servers that a RELEASE has not reached yet claims again soon", async () => {
   const cluster = await startedWith(5);
   const lease = await cluster.wins("a", request("a"));
