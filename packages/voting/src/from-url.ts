@@ -74,5 +74,6 @@ function serversOf(scheme: string, authority: string): ReadonlyArray<{ readonly 
 
 async function certificatesOf(url: StoreUrl, context: StoreUrlContext): Promise<VotingTls> {
   const [key, cert, ca] = await Promise.all(["key", "cert", "ca"].map((name) => context.readFile(url, name)));
-  return { key: key ?? "", cert: cert ?? "", ca };
+  // The URL has both.
+  return { key: key as string, cert: cert as string, ca };
 }

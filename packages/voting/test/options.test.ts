@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { systemClock } from "@leasehold/core/provider";
 import { afterAll, expect, test } from "vitest";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
-import { fromUrl, VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
+import { VotingLeaseStore, type VotingLeaseStoreOptions } from "@leasehold/voting";
 import { resolveOptions } from "../src/options.ts";
 
 const folder = await memoryFolder("leasehold-voting-options-");
@@ -54,13 +54,6 @@ test.each([
   await expect(opened).rejects.toMatchObject({ code: "CONFIGURATION", message: expect.stringContaining(message) });
   await expect(opened).rejects.not.toThrow("hush");
   expect(existsSync(nowhere)).toBe(false);
-});
-
-test.each([undefined, ""])("a URL with the secret %j in its variable is refused by the variable's name", async (secret) => {
-  const url = { scheme: "voting", authority: "10.0.0.1:7400", path: "", parameters: new Map() };
-  const context = { env: { LEASEHOLD_VOTING_SECRET: secret }, readFile: () => Promise.resolve(undefined) };
-  const opened = fromUrl["voting"]?.open(url as never, context as never);
-  await expect(opened).rejects.toThrow("LEASEHOLD_VOTING_SECRET is not set: it has the secret of the servers.");
 });
 
 test("without host, a server listens on loopback only", () => {
