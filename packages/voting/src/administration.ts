@@ -1,17 +1,18 @@
 import { type Clock, Administration, type Order, type OrderLimits, type ElectionState } from "@leasehold/core/provider";
 import type { LeaseSnapshot } from "@leasehold/core";
 import type { Acknowledgement, Break, LeaderReply, LeaderStatus, Transfer } from "./messages.ts";
+import { NAME } from "./capabilities.ts";
 import { isAnswerOf, poll, pollToKeep, unanswered, type Electorate } from "./poll.ts";
 import { LeaderStatuses } from "./leader-statuses.ts";
 
 /** The orders of an administrator to servers that vote: to break a term, or to transfer it. A majority keeps an order. */
 export function administrationOf(server: Electorate): Administration {
   const { clock } = server;
-  return new Administration({ name: "voting", clock, read: (election, limits) => look(server, clock, election, limits) });
+  return new Administration({ name: NAME, clock, read: (election, limits) => look(server, election, limits) });
 }
 
-async function look(server: Electorate, clock: Clock, election: string, limits: OrderLimits): Promise<ElectionState | undefined> {
-  const { signs, snapshot: sighted } = await sightedBy(server, clock, election, limits);
+async function look(server: Electorate, election: string, limits: OrderLimits): Promise<ElectionState | undefined> {
+  const { signs, snapshot: sighted } = await sightedBy(server, election, limits);
   if (!sighted) return undefined;
   const isBroken = signs.filter(({ broken }) => broken).length >= server.majority;
   // This read may be all that a caller relies on. So persist the write counters, by which a server that loses the break is
@@ -19,7 +20,7 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
   if (isBroken) await server.remember();
   // Until a majority has the order to break, the leader may go on. So the snapshot does not show the break before.
   const unbroken = signs.map((sign) => ({ ...sign, broken: undefined }));
-  const snapshot = isBroken ? sighted : (snapshotOf(clock, election, unbroken) as LeaseSnapshot);
+  const snapshot = isBroken ? sighted : (snapshotOf(server.clock, election, unbroken) as LeaseSnapshot);
   return {
     snapshot,
     lastHolder: signs.find(({ candidateId }) => candidateId !== "")?.candidateId,
@@ -36,13 +37,12 @@ async function look(server: Electorate, clock: Clock, election: string, limits: 
 /** Asks all servers for an election's status now, and waits for a majority. Returns the statuses of the latest term. */
 export async function sightedBy(
   server: Electorate,
-  clock: Clock,
   election: string,
   limits: OrderLimits,
 ): Promise<{ readonly signs: readonly LeaderStatus[]; readonly snapshot: LeaseSnapshot | undefined }> {
   const all = await statusesOf(server, election, limits);
   const signs = all.filter(({ term }) => term === Math.max(...all.map((each) => each.term)));
-  return { signs, snapshot: snapshotOf(clock, election, signs) };
+  return { signs, snapshot: snapshotOf(server.clock, election, signs) };
 }
 
 /** Asks all servers for an election's status, and waits for a majority. Servers that know no leader are not in the result. */

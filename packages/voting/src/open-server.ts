@@ -23,7 +23,7 @@ export interface OpenServer {
  * @throws {ConfigurationError} for mistakes that a person has to correct. Nothing is left open then.
  */
 export async function openServer(options: VotingLeaseStoreOptions): Promise<OpenServer> {
-  const { server: name, servers, secret, clock, stateDirectory, readTls, isTlsRead, ...resolved } = resolveOptions(options);
+  const { server: name, servers, secret, clock, stateDirectory, readTls, ...resolved } = resolveOptions(options);
   const tls = await readTls?.();
   const listen = { ...resolved.listen, tls };
   const names = Object.keys(servers);
@@ -48,15 +48,18 @@ export async function openServer(options: VotingLeaseStoreOptions): Promise<Open
     const onMet = (other: string): void => void (roster.met.includes(other) || keep({ met: [...roster.met, other] }));
     const onBegun = (): void => void (roster.hasBegun || keep({ hasBegun: true }));
     const stays = "its certificates cannot be read again, so the last ones stay in use";
-    const readTlsAgain = readAgain<VotingTls>({
-      clock,
-      read: readTls as () => Promise<VotingTls>,
-      use: (read) => transport.useTls(read),
-      failed: (reason) => troubles.tell(`${stays}: ${reason}`),
-      hasFirst: true,
+    const readTlsAgain =
+      readTls &&
+      readAgain<VotingTls>({
+        clock,
+        read: readTls,
+        use: (read) => transport.useTls(read),
+        failed: (reason) => troubles.tell(`${stays}: ${reason}`),
+        hasFirst: true,
+      });
+    const transport = new HttpTransport({
+      ...{ server: name, servers, secret, listen, ca: tls?.ca, readTlsAgain, clock, troubles, onMet },
     });
-    const ofTls = { ca: tls?.ca, readTlsAgain: isTlsRead ? readTlsAgain : undefined };
-    const transport = new HttpTransport({ server: name, servers, secret, listen, ...ofTls, clock, troubles, onMet });
     const server = new Server({ name, names, clock, disk, isMoved, onBegun, transport, troubles });
     await server.start();
     if (names.length % 2 === 0) {

@@ -60,8 +60,6 @@ export interface Resolved extends Pick<VotingLeaseStoreOptions, "server" | "secr
   readonly listen: Pick<ListenOptions, "host" | "port">;
   /** Reads the certificates, and checks them. Undefined for addresses of `http:`. */
   readonly readTls: (() => Promise<VotingTls>) | undefined;
-  /** The certificates may change. */
-  readonly isTlsRead: boolean;
   readonly clock: Clock;
 }
 
@@ -81,7 +79,7 @@ export function resolveOptions(options: VotingLeaseStoreOptions): Resolved {
   }
   const readTls = readerOf(tls, own.protocol === "https:");
   const listen = { host: checkHost(options.host, server, own), port: portOf(own) };
-  return { server, servers, secret, stateDirectory, listen, readTls, isTlsRead: typeof tls === "function", clock };
+  return { server, servers, secret, stateDirectory, listen, readTls, clock };
 }
 
 function checkServers(given: unknown): Readonly<Record<string, URL>> {

@@ -80,14 +80,9 @@ export class PreVotes {
     for (const name of this.#preVotes.keys()) if (this.waitMs(name, nowMs) <= 0) this.#preVotes.delete(name);
   }
 
-  /** Records that a claimant has given its claim up. */
-  withdrawn(election: string, from: string): void {
-    if (this.#preVotes.get(election)?.from === from) this.#preVotes.delete(election);
-  }
-
-  /** Records that the claim is over, because the LEAD or the RELEASE of its leader has arrived. */
-  ended(election: string): void {
-    this.#preVotes.delete(election);
+  /** Records that a leader's LEAD or RELEASE has arrived, so the claim is over; or that `from` has given its own claim up. */
+  ended(election: string, from?: string): void {
+    if (from === undefined || this.#preVotes.get(election)?.from === from) this.#preVotes.delete(election);
   }
 
   /** The time for which trials of `from` are refused, because another server's claim may be under way. */

@@ -29,7 +29,6 @@ const isGranted = ({ granted }: Vote): boolean => granted;
 export class ServerClaims {
   readonly #server: Server;
   readonly #claiming = new Set<string>();
-  readonly #wakers = new Set<(election: string) => void>();
   /** The elections in which this server's last claim has failed without a refusal. */
   readonly #failed = new Set<string>();
   /** The earliest time for the next claim, by the votes of the last one. */
@@ -46,12 +45,6 @@ export class ServerClaims {
   /** The time until the next claim. At most zero if it may be made now. */
   waitMs(election: string): number {
     return (this.#nextMs.get(election) ?? 0) - this.#server.clock.monotonicMs();
-  }
-
-  /** Calls `waker` when a claim of this server has won. Returns a function that ends this. */
-  onWon(waker: (election: string) => void): () => void {
-    this.#wakers.add(waker);
-    return () => void this.#wakers.delete(waker);
   }
 
   /** Claims an election in which no claim of this server is under way. Throws what {@link afterRound} throws. */
@@ -78,7 +71,7 @@ export class ServerClaims {
       // refusing each other for ever.
       clock.setTimer(() => {
         this.#claiming.delete(election);
-        if (hasWon) this.#wakers.forEach((wake) => wake(election));
+        if (hasWon) this.#server.wake(election);
       }, 0);
     }
   }

@@ -147,10 +147,14 @@ export class Server {
     return this.#ballots;
   }
 
-  /** Calls `watcher` for each LEAD, RELEASE and order that arrives. Returns a function that ends this. */
+  /** Calls `watcher` for each LEAD, RELEASE and order that arrives, and by {@link wake}. Returns a function that ends this. */
   onSign(watcher: (election: string) => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
+  }
+
+  wake(election: string): void {
+    for (const watcher of this.#watchers) watcher(election);
   }
 
   /** See {@link Electorate.ask}. */
@@ -228,7 +232,7 @@ export class Server {
     if (request.kind === "ELECT") return request.trial ? await this.#try(request, from, nowMs) : this.#vote(request, from, nowMs);
     const answer = this.#ballots.take(request, from, nowMs);
     if (answer.taken && (request.kind === "LEAD" || request.kind === "RELEASE")) this.#preVotes.ended(election);
-    for (const watcher of this.#watchers) watcher(election);
+    this.wake(election);
     return answer;
   }
 
@@ -240,7 +244,7 @@ export class Server {
 
   async #try(elect: Elect, from: string, nowMs: number): Promise<Vote> {
     const { election } = elect;
-    if (elect.claimMs === 0) this.#preVotes.withdrawn(election, from);
+    if (elect.claimMs === 0) this.#preVotes.ended(election, from);
     const vote = this.#ballots.elect(elect, nowMs);
     if (!vote.granted || elect.claimMs === 0) return vote;
     const choice = this.#preVotes.hold(elect, from, this.#ballots.sign(election, nowMs)?.term ?? 0, nowMs);

@@ -183,8 +183,7 @@ export class StartupRecovery {
     const isHeeded = ({ askedMs }: PeerState): boolean => this.#haveAllTold || askedMs >= this.#sinceMs + LONGEST_CLAIM_MS;
     if ([...this.#telling.values()].filter(isHeeded).length < this.#needed) return undefined;
     const isFirstStart = this.#isFirstStart;
-    const longestMs = Math.max(0, ...told.map((each) => each.longestLeaseMs));
-    if (nowMs < this.#sinceMs + longestMs) return undefined;
+    if (nowMs < this.#sinceMs + this.#longestMs({})) return undefined;
     const ballots = new Map<string, Ballot>();
     for (const name of new Set(told.flatMap(({ terms }) => Object.keys(terms)))) {
       // A server that has dropped the election knew terms up to its floor.

@@ -189,9 +189,7 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
   async *watch(election: string, { signal }: WatchOptions): AsyncGenerator<void> {
     let changed = Promise.withResolvers<void>();
     const wake = (): void => changed.resolve();
-    const wakeOf = (which: string): void => void (which === election && wake());
-    const stop = this.#server.onSign(wakeOf);
-    const stopClaims = this.#claims.onWon(wakeOf);
+    const stop = this.#server.onSign((which) => void (which === election && wake()));
     const stopListening = onAbort(signal, wake);
     try {
       let known: string | undefined;
@@ -205,7 +203,6 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
       }
     } finally {
       stop();
-      stopClaims();
       stopListening();
     }
   }

@@ -101,7 +101,7 @@ export class VotingObserver extends AdministeredStore implements LeaseStore {
     { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal }: ReadOptions = {},
   ): Promise<LeaseSnapshot | undefined> {
     checkName("election", election);
-    const { signs, snapshot } = await sightedBy(this.#client, this.clock, election, { timeoutMs, signal });
+    const { signs, snapshot } = await sightedBy(this.#client, election, { timeoutMs, signal });
     if (!snapshot || signs.length >= this.#client.majority) return snapshot;
     return { election, state: "unknown", term: snapshot.term };
   }

@@ -97,7 +97,6 @@ test("options at their limits are accepted unchanged", () => {
     stateDirectory: join(nowhere, "at", "all"),
     listen: { host: "127.0.0.1", port: 7_403 },
     readTls: undefined,
-    isTlsRead: false,
     clock: systemClock,
   });
   expect(() => resolveOptions({ ...RIGHT, secret: "x".repeat(15) })).toThrow("secret has 15 characters");
