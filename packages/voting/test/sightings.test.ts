@@ -85,6 +85,16 @@ test.each<[string, Partial<LeaderStatus>, object, readonly string[]]>([
   for (const name of absent) expect(snapshot).not.toHaveProperty(name);
 });
 
+test("of two breaks after one LEAD the immediate one counts, whichever is heard first", () => {
+  const [waiting, immediate] = [
+    { ...SIGN, broken: BROKEN },
+    { ...SIGN, broken: { ...BROKEN, id: "k", immediate: true } },
+  ];
+  expect(world(waiting, immediate).snapshot()).toMatchObject({ state: "expired" });
+  expect(world(immediate, waiting).snapshot()).toMatchObject({ state: "expired" });
+  expect(world(waiting, SIGN).snapshot()).toMatchObject({ state: "ending" });
+});
+
 test("a transfer runs out with time", async () => {
   const { clock, snapshot } = world({ ...SIGN, released: true, transfer: TRANSFER });
   await clock.advance(499);
