@@ -16,9 +16,11 @@ export class NoAnswer extends Error {
   }
 }
 
+const KEPT = { keepAlive: true };
+
 /** Posts packets to other servers, over connections that are kept open. */
 export class HttpClient {
-  readonly #agents = { "http:": new Agent({ keepAlive: true }), "https:": new TlsAgent({ keepAlive: true }) };
+  readonly #agents = { "http:": new Agent(KEPT), "https:": new TlsAgent(KEPT) };
   #ca: Authority;
   readonly #answered = new Set<string>();
   #isClosed = false;
