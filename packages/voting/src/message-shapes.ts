@@ -8,6 +8,7 @@ type ShapeOf<T> = { readonly [Field in Exclude<keyof T, "kind">]-?: Check };
 
 /** No name, reason or value is longer. So a message takes little memory, also one with a wrong field. */
 export const isText: Check = (value) => typeof value === "string" && value.length <= MAX_VALUE_BYTES;
+export const areTexts: Check = (value) => Array.isArray(value) && value.every(isText);
 export const isFlag: Check = (value) => typeof value === "boolean";
 export const isNumber: Check = (value) => Number.isFinite(value) && (value as number) >= 0;
 /** A time for which a voter waits, in milliseconds. None is longer than the longest lease, so a wrong one passes. */
@@ -63,7 +64,6 @@ const REQUESTS: Readonly<Record<messages.Request["kind"], Shape>> = {
 const VOTE: ShapeOf<messages.Vote> = { granted: isFlag, term: isCount, waitMs: isNumber, ...SIGNED };
 const ORDERS = { broken: optional(isBroken), transfer: optional(isTransferOrder) };
 const ACKNOWLEDGEMENT: ShapeOf<messages.Acknowledgement> = { taken: isFlag, term: isCount, ...ORDERS };
-const areTexts: Check = (value) => Array.isArray(value) && value.every(isText);
 const PEER: ShapeOf<messages.PeerState> = { name: isText, why: isText, forMs: isNumber };
 const arePeers: Check = (value) => Array.isArray(value) && value.every(shaped(PEER));
 const SIGHTED: ShapeOf<messages.LeaderReply> = { ...SIGNED, absent: arePeers };

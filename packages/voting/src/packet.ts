@@ -1,7 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { VoterReply, Envelope, Request } from "./messages.ts";
-import { isAnswer, isCount, isRecordOf, isRequest, isText } from "./message-shapes.ts";
-import { areNames } from "./roster.ts";
+import { areTexts, isAnswer, isCount, isRecordOf, isRequest, isText } from "./message-shapes.ts";
 
 /** The most bytes of a packet. A longer one is dropped before it is read. */
 export const MAX_PACKET_BYTES: number = 8 * 1024 * 1024;
@@ -98,7 +97,7 @@ function parsed(body: Buffer): Packet<unknown> | undefined {
     const isOne =
       isRecordOf(packet, HEADER) &&
       (packet.toStart === undefined || isText(packet.toStart)) &&
-      areNames(packet.servers) &&
+      areTexts(packet.servers) &&
       Array.isArray(packet.contents);
     return isOne ? packet : undefined;
   } catch {

@@ -1,6 +1,7 @@
 import { isLeaseholdError, StoreError, type LeaseholdError } from "@leasehold/core";
-import { asSentence, onAbort, type Clock, type Timer, sendRequest } from "@leasehold/core/provider";
+import { asSentence, onAbort, type Clock, type Timer, type RequestOptions, sendRequest } from "@leasehold/core/provider";
 import { summarizeError } from "@leasehold/core/diagnostics";
+import { NAME } from "./capabilities.ts";
 import type { VoterReply, ElectionRequest, Request, StateRequest } from "./messages.ts";
 
 /** All servers, for a server or an observer that asks them. */
@@ -62,17 +63,17 @@ async function askOther(
 ): Promise<VoterReply> {
   const { kind: operation, election } = request;
   const writes = operation !== "READ" && operation !== "TELL";
-  const options = { clock: server.clock, store: "voting", election, operation, timeoutMs, writes };
-  return await sendRequest(options, () => server.ask(to, request, timeoutMs, isOver));
+  return await withinTime(server, { election, operation, timeoutMs, writes }, () => server.ask(to, request, timeoutMs, isOver));
 }
 
-/** Waits at most `timeoutMs` for the disk of the own server. It may hang, like a network. */
+/** Waits at most `timeoutMs` for another server, or for the disk of the own one. It may hang, like a network. */
 export async function withinTime<T>(
   { clock }: Electorate,
-  { election, operation, timeoutMs }: { readonly election: string; readonly operation: string; readonly timeoutMs: number },
+  limits: Pick<RequestOptions, "election" | "operation" | "timeoutMs"> & { readonly writes?: boolean },
   act: () => Promise<T>,
 ): Promise<T> {
-  return await sendRequest({ clock, store: "voting", election, operation, timeoutMs, writes: true }, act);
+  const { election, operation, timeoutMs, writes = true } = limits;
+  return await sendRequest({ clock, store: NAME, election, operation, timeoutMs, writes }, act);
 }
 
 /**
@@ -148,6 +149,6 @@ export function unanswered(
   if (misuse) return misuse;
   const reasons = failures.map((error) => summarizeError(error).message).join(" ");
   const message = asSentence(`No majority of the servers has answered ${operation} of '${election}' in time. ${reasons}`.trim());
-  const details = { store: "voting", operation, election, mayHaveBeenApplied, cause: failures[0] };
+  const details = { store: NAME, operation, election, mayHaveBeenApplied, cause: failures[0] };
   return new StoreError("STORE_UNAVAILABLE", message, details);
 }

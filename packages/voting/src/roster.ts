@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { ConfigurationError } from "@leasehold/core";
+import { areTexts, isFlag, isText } from "./message-shapes.ts";
 
 /** The list of servers, as one server stores it on its disk. */
 export interface Roster {
@@ -88,13 +89,9 @@ function checkChange(kept: Roster, { server, names }: Pick<Roster, "server" | "n
 export function asRoster(line: string): Roster | undefined {
   try {
     const { server, names, met, hasBegun } = JSON.parse(line) as Roster;
-    const isOne = typeof server === "string" && areNames(names) && areNames(met) && typeof hasBegun === "boolean";
+    const isOne = isText(server) && areTexts(names) && areTexts(met) && isFlag(hasBegun);
     return isOne ? { server, names, met, hasBegun } : undefined;
   } catch {
     return undefined;
   }
-}
-
-export function areNames(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((name) => typeof name === "string");
 }
