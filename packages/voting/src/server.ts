@@ -67,8 +67,6 @@ export class Server {
   #ballots: VoterState;
   #recovery: StartupRecovery;
   #mayTakePart = false;
-  /** Each other server was asked about the present state, and has had its time to answer. */
-  #hasAsked = false;
 
   constructor(options: ServerOptions) {
     const { name, names, clock, transport, disk } = options;
@@ -122,7 +120,7 @@ export class Server {
 
   /** A server that was started may take part in some elections before it may in all. */
   takesPartIn(election: string): boolean {
-    if (this.#mayTakePart || !this.#hasAsked) return this.takesPart;
+    if (this.#mayTakePart) return this.takesPart;
     const nowMs = this.clock.monotonicMs();
     return this.#works && this.#recovery.isIntactIn(election, this.#ballots.leases(nowMs), nowMs);
   }
@@ -260,7 +258,7 @@ export class Server {
     const { signal } = this.#closed;
     while (!signal.aborted && !this.#mayTakePart) {
       await Promise.all(this.others.map((other) => this.#beTold(other)));
-      this.#hasAsked = true;
+      this.#recovery.hasAsked = true;
       if (await this.#begins()) return;
       this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${this.#recovery.waitsFor(this.others)}`);
       await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
@@ -321,7 +319,6 @@ export class Server {
 
   async #beginWith(ballots: VoterState): Promise<void> {
     const { version } = this.#ballots;
-    this.#hasAsked = false;
     this.#ballots = ballots;
     // A write of the former state may still be under way, and must not count for the new state.
     this.#ballots.version = version + 1;

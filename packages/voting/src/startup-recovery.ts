@@ -47,6 +47,8 @@ export class StartupRecovery {
   readonly #told = new Map<string, PeerState>();
   #forgot: boolean;
   readonly #isMoved: boolean;
+  /** Each other server was asked, and has had its time to answer. */
+  hasAsked = false;
 
   constructor(options: {
     /** The number of servers, this one included. */
@@ -115,7 +117,7 @@ export class StartupRecovery {
 
   /** Reports whether such a server may take part in this election, before it may in all. */
   isIntactIn(election: string, own: Leases, nowMs: number): boolean {
-    if (this.#forgot || this.#isMoved) return false;
+    if (this.#forgot || this.#isMoved || !this.hasAsked) return false;
     const told = [...this.#told.values()];
     // A server of an older version reports only the longest lease.
     const known = [own, ...told.map(({ leases, longestLeaseMs }) => leases ?? { [election]: longestLeaseMs })];

@@ -103,6 +103,8 @@ describe("a server with an intact file", () => {
     const admission = start(3, false);
     const own = { e: 5_000, f: 0, yearly: 90_000 };
     const isIn = (election: string, nowMs: number): boolean => admission.isIntactIn(election, own, nowMs);
+    expect(isIn("e", 6_000)).toBe(false);
+    admission.hasAsked = true;
     expect([5_999, 6_000].map((nowMs) => isIn("e", nowMs))).toEqual([false, true]);
     admission.hears("b", { ...TOLD, longestLeaseMs: 95_000, leases: { e: 8_000, g: 7_000, yearly: 95_000 } }, 0, 1_000);
     expect(isIn("f", 1_000)).toBe(true);
