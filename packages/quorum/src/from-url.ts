@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { ConfigurationError, isLeaseholdError } from "@leasehold/core";
 import { disposable, type OpenedStore, type StoreSchemes } from "@leasehold/core/provider";
-import type { QuorumMember } from "./options.ts";
+import { twinsIn, type QuorumMember } from "./options.ts";
 import { QuorumLeaseStore } from "./quorum-lease-store.ts";
 
 /** A store that is to be a member. The quorum itself checks that the store can keep records for it. */
@@ -53,15 +53,9 @@ async function membersIn(file: string): Promise<Readonly<Record<string, string>>
   if (typeof urls !== "object" || urls === null || !Object.values(urls).every((url) => typeof url === "string")) {
     throw new ConfigurationError(`the quorum's file ${file} does not list stores' URLs by the members' names; ${LOOKS}.`);
   }
-  const members = Object.entries(urls as Record<string, string>);
-  for (const [at, [name, url]] of members.entries()) {
-    const twin = members.slice(0, at).find(([, other]) => other === url)?.[0];
-    if (twin === undefined) continue;
-    throw new ConfigurationError(
-      `in the quorum's file ${file}, ${twin} and ${name} are the same store, which would fail together.`,
-    );
-  }
-  return urls as Record<string, string>;
+  const twins = twinsIn(Object.entries(urls))?.join(" and ");
+  if (twins === undefined) return urls as Record<string, string>;
+  throw new ConfigurationError(`in the quorum's file ${file}, ${twins} are the same store, which would fail together.`);
 }
 
 function parsed(content: string): unknown {

@@ -6,11 +6,12 @@ import { NOTHING, type MemberState, type Proposal } from "./member-state.ts";
 import { CONNECT_TIMEOUT_MS } from "./overdue-reads.ts";
 import type { Member, MemberLimits } from "./member.ts";
 import { MemberStates } from "./member-states.ts";
+import { refuseTwins } from "./options.ts";
 import { Register } from "./register.ts";
 import { MARKER, replaced, ROSTER, rosterOf, rosterRecord, type MembershipRules, type Roster } from "./roster.ts";
 import { rosterRules } from "./roster-rules.ts";
 import { StoreMarkers } from "./store-markers.ts";
-import { refuseTwins, WrongStoreCheck } from "./wrong-store-check.ts";
+import { WrongStoreCheck } from "./wrong-store-check.ts";
 
 /** One process tries to take in emptied stores for this time, in milliseconds. Its next write starts a new attempt. */
 const HEALING_MS = 10_000;

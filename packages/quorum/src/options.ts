@@ -33,16 +33,27 @@ export function checkMembers(members: QuorumLeaseStoreOptions["members"]): Reado
     checkName("name", name);
     return [name, recordsOf(name, member)] as const;
   });
-  for (const [at, [name, store]] of records.entries()) {
-    const twin = records.slice(0, at).find(([, other]) => other === store)?.[0];
-    if (twin !== undefined) throw new ConfigurationError(sameStore(twin, name));
-  }
+  refuseTwins(records);
   return Object.fromEntries(records);
 }
 
-/** Returns the message for two members that are one store. */
-export function sameStore(one: string, other: string): string {
-  return `Members ${one} and ${other} are the same store, which would fail together: give each a store of its own.`;
+/** @throws {ConfigurationError} if two members have one store, or one marker of a store. */
+export function refuseTwins(named: ReadonlyArray<readonly [name: string, store: unknown]>): void {
+  const twins = twinsIn(named);
+  if (!twins) return;
+  const [one, other] = twins;
+  throw new ConfigurationError(
+    `Members ${one} and ${other} are the same store, which would fail together: give each a store of its own.`,
+  );
+}
+
+/** Returns the names of two members with the same value. */
+export function twinsIn(named: ReadonlyArray<readonly [name: string, value: unknown]>): readonly [string, string] | undefined {
+  for (const [at, [name, value]] of named.entries()) {
+    const twin = named.slice(0, at).find(([, other]) => other === value)?.[0];
+    if (twin !== undefined) return [twin, name];
+  }
+  return undefined;
 }
 
 export function recordsOf(name: string, member: unknown): RecordStore {

@@ -1,7 +1,7 @@
 import { ConfigurationError } from "@leasehold/core";
 import type { LatestReads } from "./latest-reads.ts";
 import type { Member } from "./member.ts";
-import { sameStore } from "./options.ts";
+import { refuseTwins } from "./options.ts";
 import { areRelated, newestOf, type Roster } from "./roster.ts";
 
 /** Finds members whose stores are not the quorum's: wrong stores, or old backups of the right ones. */
@@ -22,7 +22,7 @@ export class WrongStoreCheck {
    * can cause.
    */
   refuse(present: Roster | undefined): void {
-    refuseTwins([...this.#shown]);
+    refuseTwins([...this.#shown].filter(([, marker]) => marker !== null));
     for (const { name, place } of this.#members) {
       if (this.#placeOf(name, present) === undefined) continue;
       throw new ConfigurationError(`The quorum's member ${place} does not count: ${this.whyAbsent(name, present)}`);
@@ -67,13 +67,5 @@ export class WrongStoreCheck {
     if (!present || typeof marker !== "string" || marker === present.incarnations[name]) return undefined;
     const twin = [...this.#shown].find(([other, shown]) => other !== name && shown === marker)?.[0];
     return twin ?? Object.keys(present.incarnations).find((other) => present.incarnations[other] === marker);
-  }
-}
-
-/** @throws {ConfigurationError} if two members show one marker, because both are then the same store. */
-export function refuseTwins(marked: ReadonlyArray<readonly [name: string, marker: string | null]>): void {
-  for (const [at, [name, marker]] of marked.entries()) {
-    const twin = marker === null ? undefined : marked.slice(0, at).find(([, other]) => other === marker)?.[0];
-    if (twin !== undefined) throw new ConfigurationError(sameStore(twin, name));
   }
 }
