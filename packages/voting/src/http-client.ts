@@ -2,7 +2,7 @@ import { Agent, request as requestHttp, type IncomingMessage } from "node:http";
 import { Agent as TlsAgent, request as requestTls } from "node:https";
 import { redact } from "@leasehold/core/provider";
 import type { Authority } from "./certificates.ts";
-import { bodyOf, PATH, SIGNATURE, STATUS, type Posted } from "./http-listener.ts";
+import { bodyOf, PATH, SIGNATURE, STATUS, headersOf, type Posted, type Signed } from "./http-listener.ts";
 
 /** The reason why a packet got no valid answer, in words for a person. */
 export class NoAnswer extends Error {
@@ -31,14 +31,9 @@ export class HttpClient {
   }
 
   /** @throws {NoAnswer} if no answer comes that a voting server would give. */
-  async post(
-    name: string,
-    url: URL,
-    { body, signature }: { body: string; signature: string },
-    signal: AbortSignal,
-  ): Promise<Posted> {
+  async post(name: string, url: URL, packet: Signed, signal: AbortSignal): Promise<Posted> {
     try {
-      return await this.#post(name, url, body, signature, signal);
+      return await this.#post(name, url, packet, signal);
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
       throw this.#failureOf(error as NodeJS.ErrnoException, name, url);
@@ -51,8 +46,8 @@ export class HttpClient {
     for (const agent of Object.values(this.#agents)) agent.destroy();
   }
 
-  async #post(name: string, url: URL, body: string, signature: string, signal: AbortSignal): Promise<Posted> {
-    const response = await this.#exchange(url, body, signature, signal);
+  async #post(name: string, url: URL, packet: Signed, signal: AbortSignal): Promise<Posted> {
+    const response = await this.#exchange(url, packet, signal);
     const { statusCode = 0, headers } = response;
     const answer = await bodyOf(response);
     this.#answered.add(name);
@@ -69,7 +64,7 @@ export class HttpClient {
    * Sends the request again if it used a kept connection that the other side had closed. A restart of the other host closes all
    * kept connections, and only a request finds out each of them.
    */
-  async #exchange(url: URL, body: string, signature: string, signal: AbortSignal): Promise<IncomingMessage> {
+  async #exchange(url: URL, packet: Signed, signal: AbortSignal): Promise<IncomingMessage> {
     try {
       return await new Promise((resolve, reject) => {
         const begin = url.protocol === "https:" ? requestTls : requestHttp;
@@ -79,20 +74,16 @@ export class HttpClient {
           signal,
           // A kept connection is used again only for the same authority.
           ...(url.protocol === "https:" ? { ca: this.#ca } : {}),
-          headers: {
-            "Content-Type": "application/json",
-            "Content-Length": Buffer.byteLength(body),
-            [SIGNATURE]: signature,
-          },
+          headers: headersOf(packet),
         });
         request.on("response", resolve);
         request.on("error", (error) => reject(Object.assign(error, { wasKept: request.reusedSocket })));
-        request.end(body);
+        request.end(packet.body);
       });
     } catch (error) {
       const { code, wasKept } = error as { readonly code?: string; readonly wasKept?: boolean };
       if (!wasKept || signal.aborted || this.#isClosed || (code !== "ECONNRESET" && code !== "EPIPE")) throw error;
-      return await this.#exchange(url, body, signature, signal);
+      return await this.#exchange(url, packet, signal);
     }
   }
 

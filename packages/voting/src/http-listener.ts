@@ -21,8 +21,13 @@ export interface Posted {
   readonly signature: unknown;
 }
 
-/** An answer: a body with its signature, or the reason why there is none. */
-export type Response = { readonly body: string; readonly signature: string } | Exclude<keyof typeof STATUS, "ok">;
+export interface Signed {
+  readonly body: string;
+  readonly signature: string;
+}
+
+/** An answer, or the reason why there is none. */
+export type Response = Signed | Exclude<keyof typeof STATUS, "ok">;
 
 export interface ListenOptions {
   readonly host: string;
@@ -115,13 +120,11 @@ function send(response: ServerResponse, given: Response): void {
     response.writeHead(STATUS[given], { Connection: "close" }).end(given);
     return;
   }
-  const { body, signature } = given;
-  response.writeHead(STATUS.ok, {
-    "Content-Type": "application/json",
-    "Content-Length": Buffer.byteLength(body),
-    [SIGNATURE]: signature,
-  });
-  response.end(body);
+  response.writeHead(STATUS.ok, headersOf(given)).end(given.body);
+}
+
+export function headersOf({ body, signature }: Signed): Readonly<Record<string, string | number>> {
+  return { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body), [SIGNATURE]: signature };
 }
 
 /** Reads the whole body of a message; undefined if it is too long. */
