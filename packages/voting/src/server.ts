@@ -204,10 +204,11 @@ export class Server {
   async #answer(request: Request, from: string): Promise<VoterReply> {
     if (request.kind === "TELL") {
       const { takesPart } = this;
-      const { kept } = this.#ballots;
-      const takesPartIn = takesPart ? undefined : Object.keys(kept.elections).filter((election) => this.takesPartIn(election));
-      const flags = { forgot: this.#recovery.forgot, takesPart, takesPartIn };
-      return stateReplyOf(kept, flags, this.#ballots.leases(this.clock.monotonicMs()));
+      const nowMs = this.clock.monotonicMs();
+      const leases = this.#ballots.leases(nowMs);
+      const isIn = (election: string): boolean => this.#works && this.#recovery.isIntactIn(election, leases, nowMs);
+      const takesPartIn = takesPart ? undefined : Object.keys(leases).filter(isIn);
+      return stateReplyOf(this.#ballots.kept, { forgot: this.#recovery.forgot, takesPart, takesPartIn }, leases);
     }
     if (request.kind === "PING") {
       const why = this.#why;
