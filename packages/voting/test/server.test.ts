@@ -48,6 +48,19 @@ test("a leader counts from the send that a majority has acknowledged, and stops 
   expect(late).toMatchObject({ held: false, reason: "taken" });
 });
 
+test("a renewal whose LEAD is lost has extended the lease if an overlapping one was acknowledged meanwhile", async () => {
+  const cluster = new Cluster();
+  await cluster.start();
+  const { store, lease } = await won(cluster, "a");
+  const sentMs = cluster.clock.monotonicMs();
+  const first = store.renew(lease, { timeoutMs: 300 });
+  await cluster.clock.advance(1);
+  cluster.away.add("b").add("c");
+  const second = await cluster.clock.runUntil(store.renew(lease, { timeoutMs: 300 }));
+  expect(second).toMatchObject({ held: true, extendedAt: { monotonicMs: sentMs } });
+  expect(await first).toEqual(second);
+});
+
 /** Changes all answers. */
 class Changed extends Cluster {
   changed: (answer: Envelope<VoterReply>) => Envelope<VoterReply> = (answer) => answer;
