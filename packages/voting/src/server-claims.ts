@@ -10,6 +10,8 @@ import { VotingTerm } from "./voting-term.ts";
  * candidate it prefers.
  */
 const MOST_CLAIMS = 1_000;
+/** A disk that works may take this long for a sync. A claim waits no longer for its own vote, because others wait for the claim. */
+const SLOW_SYNC_MS = 500;
 /** The shortest wait after a lost claim, as a share of the claim's time. A random part of that time is added. */
 const SHORTEST_PAUSE = 0.5;
 
@@ -121,7 +123,8 @@ async function runClaim(server: Server, request: AcquireRequest, hasFailed: bool
   const rounds: Readonly<Record<Claim["round"], (elect: Elect) => Promise<PollResult<Vote | Acknowledgement>>>> = {
     trial: (elect) => poll(server, { ...votes, request: elect, timeoutMs, graceMs: trialMs, onAnswer }),
     "own vote": async (elect) => {
-      const own = await withinTime(server, { ...request, operation: "ELECT" }, () => server.ask(name, elect, timeoutMs));
+      const limits = { election, operation: "ELECT", timeoutMs: Math.min(timeoutMs, Math.max(SLOW_SYNC_MS, graceMs)) };
+      const own = await withinTime(server, limits, () => server.ask(name, elect, timeoutMs));
       return { outcome: isVote(own) && own.granted ? "yes" : "no", answers: new Map(), failures: [] };
     },
     votes: (elect) => poll(server, { ...votes, request: elect, timeoutMs: Math.min(timeoutMs, COUNTING_MS), graceMs }),
