@@ -10,8 +10,6 @@ import { VotingTerm } from "./voting-term.ts";
  * candidate it prefers.
  */
 const MOST_CLAIMS = 1_000;
-/** A disk that works may take this long for a sync. A claim waits no longer for its own vote, because others wait for the claim. */
-const SLOW_SYNC_MS = 500;
 /** The shortest wait after a lost claim, as a share of the claim's time. A random part of that time is added. */
 const SHORTEST_PAUSE = 0.5;
 
@@ -123,7 +121,8 @@ async function runClaim(server: Server, request: AcquireRequest, hasFailed: bool
   const rounds: Readonly<Record<Claim["round"], (elect: Elect) => Promise<PollResult<Vote | Acknowledgement>>>> = {
     trial: (elect) => poll(server, { ...votes, request: elect, timeoutMs, graceMs: trialMs, onAnswer }),
     "own vote": async (elect) => {
-      const limits = { election, operation: "ELECT", timeoutMs: Math.min(timeoutMs, Math.max(SLOW_SYNC_MS, graceMs)) };
+      // If the own disk hangs, another server has to claim soon. Until then, the voters that have granted the trial wait.
+      const limits = { election, operation: "ELECT", timeoutMs: Math.min(timeoutMs, Math.max(timeoutMs / 4, graceMs)) };
       const own = await withinTime(server, limits, () => server.ask(name, elect, timeoutMs));
       return { outcome: isVote(own) && own.granted ? "yes" : "no", answers: new Map(), failures: [] };
     },

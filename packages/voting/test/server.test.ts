@@ -211,12 +211,13 @@ test("a server whose disk cannot be written is reported as taking no part", asyn
   expect(absentAt(cluster, "b")).toEqual([]);
 });
 
-test.each([300, 5_000])("a hanging disk delays a claim of %i ms no longer than that, or half a second", async (timeoutMs) => {
+test.each([300, 5_000])("a hanging disk delays a claim no longer than a quarter of its %i ms", async (timeoutMs) => {
   const cluster = new Cluster();
   await cluster.start();
   cluster.hanging.add("a");
   const acquired = cluster.store("a").acquire({ ...REQUEST, timeoutMs });
-  await expect(cluster.clock.runUntil(acquired, 1_000)).rejects.toMatchObject({
+  // The trial takes up to a quarter as well, and two messages.
+  await expect(cluster.clock.runUntil(acquired, timeoutMs / 2 + 2)).rejects.toMatchObject({
     code: "STORE_TIMEOUT",
     store: "voting",
     operation: "ELECT",
