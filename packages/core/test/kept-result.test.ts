@@ -66,6 +66,12 @@ describe("with keepResult", () => {
   }
   const cycle: unknown[] = [];
   cycle.push(cycle);
+  const unreadable = {
+    get rows(): number {
+      // oxlint-disable-next-line typescript/only-throw-error -- anything can be thrown
+      throw undefined;
+    },
+  };
   test.for<[string, () => unknown, RegExp]>([
     ["a date", () => ({ at: new Date(0) }), /'at' is of the class Date/],
     ["a map", () => new Map(), /'result' is of the class Map/],
@@ -75,6 +81,12 @@ describe("with keepResult", () => {
     ["a function", () => ({ go() {} }), /'go' is a function/],
     ["a hole", () => [undefined], /'0' is undefined/],
     ["a plain object with a toJSON of its own", () => ({ toJSON: () => 1 }), /'result' is/],
+    [
+      "an object without a prototype, with a toJSON",
+      () => Object.setPrototypeOf({ toJSON: () => 1 }, null) as unknown,
+      /'result' is/,
+    ],
+    ["an object that throws `undefined` when it is read", () => unreadable, /not JSON: something was thrown that is no error/],
     ["a cycle", () => cycle, /not JSON/],
     ["a text that is too large", () => "x".repeat(70_000), /has 70013 bytes as JSON; simulated keeps at most 1024/],
   ])("%s is not kept, which is logged: the work is done, and is not done again", async ([_, task, message]) => {
@@ -132,6 +144,23 @@ describe("an occurrence whose last try failed", () => {
     );
     await expect(failing).rejects.toThrow("x");
     await expect(deliver(b, () => "again")).resolves.toMatchObject({ reason: "failed", failure: "é".repeat(100) });
+  });
+
+  test("is recorded if the task throws an error whose name cannot be read", async () => {
+    class Unreadable extends Error {
+      override get name(): string {
+        throw new Error("no name");
+      }
+    }
+    const failing = deliver(
+      a,
+      () => {
+        throw new Unreadable("disk full");
+      },
+      { tries: 1 },
+    );
+    await expect(failing.catch((error: unknown) => (error as Error).message)).resolves.toBe("disk full");
+    await expect(deliver(b, () => "again")).resolves.toEqual({ ran: false, reason: "failed", failure: "Error" });
   });
 
   test("is done to a reader if another program has written a value that is no completion", async () => {

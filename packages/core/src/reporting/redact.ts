@@ -42,9 +42,15 @@ export interface ErrorSummary {
 
 /** Returns the code and the message of an error, without secrets. Of a foreign message it returns the first line. */
 export function summarizeError(error: unknown): ErrorSummary {
-  if (isLeaseholdError(error)) return { code: error.code, message: error.message };
-  // Anything can be thrown, so it is only searched for text.
-  const { name, message } = (error ?? {}) as { readonly name?: unknown; readonly message?: unknown };
-  const words = [message, error].find((value) => typeof value === "string") ?? "something was thrown that is no error";
-  return { code: typeof name === "string" ? name : "Error", message: redact(words) };
+  const unknown = "something was thrown that is no error";
+  try {
+    if (isLeaseholdError(error)) return { code: error.code, message: error.message };
+    // Anything can be thrown, so it is only searched for text.
+    const { name, message } = (error ?? {}) as { readonly name?: unknown; readonly message?: unknown };
+    const words = [message, error].find((value) => typeof value === "string") ?? unknown;
+    return { code: typeof name === "string" ? name : "Error", message: redact(words) };
+  } catch {
+    // A getter or a proxy may throw.
+    return { code: "Error", message: unknown };
+  }
 }

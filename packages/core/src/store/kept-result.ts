@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../reporting/errors.ts";
+import { summarizeError } from "../reporting/redact.ts";
 import { isNotRun, type Completion } from "./lease-snapshot.ts";
 import type { OccurrenceStore } from "./lease-store.ts";
 import { utf8Bytes } from "./names.ts";
@@ -41,7 +42,7 @@ function jsonOf(completion: Completion, id: string): string {
     return JSON.stringify(completion, check);
   } catch (error) {
     if (error instanceof ConfigurationError) throw error;
-    return refuse((error as Error).message);
+    return refuse(summarizeError(error).message);
   }
 }
 
@@ -52,7 +53,7 @@ function isJson(value: unknown): boolean {
   if (Array.isArray(value)) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
   // A plain object may come from another realm. So test that its prototype has no prototype itself.
-  return prototype === null || (Object.getPrototypeOf(prototype) === null && !("toJSON" in value));
+  return (prototype === null || Object.getPrototypeOf(prototype) === null) && !("toJSON" in value);
 }
 
 function kindOf(value: unknown): string {
