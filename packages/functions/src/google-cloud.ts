@@ -152,7 +152,8 @@ export function onlyAsLeaderOnCloudEvent<Data, Store extends LeaseStore, Result,
 /**
  * Wraps the work of a Cloud Run job so that it runs only where its execution leads. Call the result once. Pass as `signal` an
  * AbortSignal that your process aborts on SIGTERM. An execution does not learn when it was due, so the gate `oncePerTick` needs
- * `occurrence`.
+ * `occurrence`. Let the caller pass the scheduled time to the execution, as an argument or a variable. With the present time, a
+ * task that is tried again after the next tick would do that tick, and its own would be lost.
  *
  * Each task competes by itself. In a job of several tasks, `election` has to contain the CLOUD_RUN_TASK_INDEX of the task. If the
  * tasks competed for one election, only the leader's share of the work would be done.

@@ -77,6 +77,14 @@ describe("a claim that an earlier delivery has made", () => {
     await expect(onlyAsLeader(base("request-1"), () => "ran")()).rejects.toMatchObject({ code: "ALREADY_CLAIMED" });
   });
 
+  test("rejects the publication of a value that does not fit", async () => {
+    const work = async ({ publish }: FunctionLeadership): Promise<string> => {
+      await publish("x".repeat(70_000));
+      return "published";
+    };
+    await expect(onlyAsLeader(base("request-1"), work)()).rejects.toThrow(ConfigurationError);
+  });
+
   test.each(["", "a\nb", "d".repeat(256)])("rejects the delivery name %j before any request", async (delivery) => {
     await expect(onlyAsLeader(base(delivery), () => "ran")()).rejects.toThrow(ConfigurationError);
     expect(await store.read(ELECTION)).toBeUndefined();

@@ -144,6 +144,27 @@ describe("a job", () => {
     const occurrence = () => ({ name: "nightly", scheduledMs: Date.parse("2025-12-31T03:00:00Z") });
     await expect(onlyAsLeaderInJob({ ...gated, occurrence }, () => "ran")()).resolves.toBe("ran");
   });
+
+  test("whose task is tried again after the next tick does the occurrence of its execution, and the next execution its own", async () => {
+    const done: string[] = [];
+    const execution = (due: string) => {
+      const occurrence = () => ({ name: "nightly", scheduledMs: Date.parse(due) });
+      return async (fails: boolean): Promise<unknown> => {
+        const job = onlyAsLeaderInJob({ ...options(), gate: "oncePerTick", occurrence }, ({ occurrence: claimed }) => {
+          if (fails) throw new Error("out of memory");
+          done.push(claimed?.id ?? "");
+        });
+        return await job().catch((error: unknown) => error);
+      };
+    };
+    const first = execution("2025-12-31T03:00:00Z");
+    await first(true);
+    await clock.advance(900_000);
+    await execution("2025-12-31T03:15:00Z")(false);
+    await first(false);
+
+    expect(done).toEqual(["nightly@2025-12-31T03:15:00.000Z", "nightly@2025-12-31T03:00:00.000Z"]);
+  });
 });
 
 describe("a call of Cloud Scheduler", () => {
