@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { Elector, timing, type ElectorOptions } from "@leasehold/core";
+import { Elector, MemoryLeaseStore, timing, type ElectorOptions } from "@leasehold/core";
+import { every } from "@leasehold/schedulers/interval";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 // The compiler checks the snippets, which are part of this project. These tests check that the documents contain the same text.
@@ -25,6 +26,7 @@ const documents = [
     "concepts",
     "which-call",
     "recipes",
+    "schedules",
     "timing",
     "options",
     "quorum",
@@ -92,6 +94,26 @@ test("the page of options has every option of an Elector, and no other", async (
   const page = await readFile(new URL("site/pages/options.md", root), "utf8");
   const onThePage = [...page.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
   expect(new Set(onThePage)).toEqual(new Set(optionsOfAnElector()));
+});
+
+test("the page of schedules has a row for each policy of Temporal, with options and values that exist", async () => {
+  const page = await readFile(new URL("site/pages/schedules.md", root), "utf8");
+  const rows = page.slice(page.indexOf("| Temporal"), page.indexOf("\n## ")).split("\n").slice(2);
+  const policies =
+    "AllowAll Skip BufferOne BufferAll CancelOther TerminateOther catch-up pause unpause failure retry backfill trigger";
+  const temporal = rows.map((row) => row.split("|")[1]).join(" ");
+  expect(policies.split(" ").filter((policy) => !temporal.includes(policy))).toEqual([]);
+
+  const ours = rows.map((row) => row.split("|")[2]).join(" ");
+  const samples = { startWithinMs: 1, catchUp: { atMost: 1, since: "2026-11-20T00:00:00Z" }, pauseOnFailure: false, tries: 1 };
+  const schedule = { store: new MemoryLeaseStore(), name: "any", periodMs: 1_000, signal: AbortSignal.abort() };
+  const options: readonly object[] = [
+    ...Array.from(ours.matchAll(/"(\w+)"/g), ([, overlap]) => ({ overlap })),
+    ...Object.entries(samples).map(([name, sample]) => ({ [name]: sample })),
+    { tries: 1, backoffMs: 1 },
+  ];
+  expect(options.flatMap(Object.keys).filter((name) => !ours.includes(name))).toEqual([]);
+  for (const option of options) await every({ ...schedule, ...option }, () => undefined).close();
 });
 
 test("the first program of the README leads until Ctrl+C, and then frees its lease", async () => {

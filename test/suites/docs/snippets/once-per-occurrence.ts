@@ -1,5 +1,4 @@
 import { Elector, oncePerOccurrence, type LeaseStore } from "@leasehold/core";
-import { every } from "@leasehold/schedulers/interval";
 
 declare const store: LeaseStore;
 declare const scheduledAt: Date;
@@ -11,14 +10,6 @@ export async function kept(): Promise<Record<string, number> | undefined> {
   const outcome = await oncePerOccurrence({ store, name: "rates", scheduledAt, keepResult: true }, fetchRates);
   if (outcome.ran || outcome.reason === "done") return outcome.result;
   return undefined;
-}
-
-export async function caughtUp(): Promise<void> {
-  const refresh = every(
-    { store, name: "rates", periodMs: 60_000, catchUp: { atMost: 30, since: "2026-11-20T00:00:00Z" } },
-    fetchRates,
-  );
-  await refresh.close();
 }
 
 export async function oneAttempt(): Promise<void> {
