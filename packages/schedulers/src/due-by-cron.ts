@@ -16,7 +16,7 @@ export function dueOf(job: Pick<CronJob, "cronTime" | "lastDate">): number {
   const { cronTime } = job;
   // `sendAt` throws for a past date, and the date is past when the job fires.
   const { source } = cronTime;
-  if (cronTime.realDate && typeof source !== "string") return source.toMillis();
+  if (typeof source !== "string") return source.toMillis();
   // A job that is fired by hand may have no `lastDate`.
   return lastDueMs(cronTime, job.lastDate()?.getTime() ?? systemClock.wallMs());
 }

@@ -3,9 +3,9 @@ import { occurrencesOf } from "@leasehold/core/occurrences";
 import { RecordLeaseStore, RecordOccurrenceStore, sleep } from "@leasehold/core/provider";
 import { promptNetwork, VirtualClock, type Network, type SimulatedRecordService } from "@leasehold/core/testing";
 import { every } from "@leasehold/schedulers/interval";
-import { oncePerTick as viaNodeCron } from "@leasehold/schedulers/node-cron";
+import { oncePerTick as viaNodeCron, RunClaims } from "@leasehold/schedulers/node-cron";
 import { oncePerTick as viaNodeSchedule } from "@leasehold/schedulers/node-schedule";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { viaWrappers } from "./adapters.ts";
 import { Host } from "./host.ts";
 import { occurrenceService } from "./ticks.ts";
@@ -73,6 +73,19 @@ describe("after an outage of all hosts", () => {
     await world.advance(1_000);
     await world.runUntil(job.close());
     expect(done).toEqual([4, 5]);
+  });
+
+  test("every() reports the error of a missed tick that it does at its start", async () => {
+    await world.advance(2.5 * MINUTE_MS);
+    const errors: unknown[] = [];
+    const work = (minute: number): void => {
+      if (minute < 2) throw new Error(`${minute} fails`);
+    };
+    const job = start(new Host(world, service), all, work, { onError: (error: unknown) => errors.push(error) });
+    await world.advance(1_000);
+    await world.runUntil(job.close());
+    expect(done).toEqual([2]);
+    expect(errors).toMatchObject([{ errors: [{ message: "0 fails" }, { message: "1 fails" }] }]);
   });
 
   test("close() ends with the tick that is being done, and leaves the others", async () => {
@@ -151,6 +164,36 @@ test("a tick that failed for good is done after an administrator has reopened it
   await world.advance(MINUTE_MS);
   await world.runUntil(job.close());
   expect(done).toEqual([0, 2, 3, 4, 1]);
+});
+
+test("a hundred ticks leave no entry in a map or a set of their host", async () => {
+  const made: Array<{ readonly size: number }> = [];
+  const tracked = <C extends new (...args: never[]) => { readonly size: number }>(base: C): C =>
+    new Proxy(base, {
+      construct(target, args, self) {
+        const collection = Reflect.construct(target, args, self) as { readonly size: number };
+        made.push(collection);
+        return collection;
+      },
+    });
+  const { store } = new Host(world, service);
+  vi.stubGlobal("Map", tracked(Map));
+  vi.stubGlobal("Set", tracked(Set));
+  const onTick = viaNodeSchedule({ store, name: "refresh", logger: false }, () => done.push(0));
+  const claims = new RunClaims({ store, logger: false });
+  vi.unstubAllGlobals();
+  for (let tick = 0; tick < 100; tick += 1) {
+    const dueAt = new Date(SINCE_MS + tick * MINUTE_MS);
+    await world.runUntil(onTick(dueAt));
+    const key = `other:${dueAt.toISOString()}`;
+    await world.runUntil(claims.shouldRun(key, 15_000));
+    await world.runUntil(claims.onComplete(key));
+    await world.advance(MINUTE_MS);
+  }
+
+  expect(done.length).toBe(100);
+  expect(made.length).toBeGreaterThanOrEqual(3);
+  expect(made.map(({ size }) => size)).toEqual(made.map(() => 0));
 });
 
 test("a tick that was missed during its wait is over, and is read once", async () => {

@@ -2,7 +2,7 @@ import { ConfigurationError, oncePerOccurrence, type ClaimedLeadership } from "@
 import { sleep } from "@leasehold/core/provider";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { every } from "@leasehold/schedulers/interval";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { Host } from "./host.ts";
 import { Lines } from "./lines.ts";
 import { occurrenceService } from "./ticks.ts";
@@ -181,9 +181,24 @@ describe("every", () => {
     expect(errors).toEqual([new Error("disk full"), new Error("disk full")]);
   });
 
+  test("asks for no tick between two, although its timer reads the clock each minute", async () => {
+    const host = new Host(world, service);
+    const job = start(host, undefined, { periodMs: 3_600_000 });
+    await world.advance(3_600_000);
+    const asked = vi.spyOn(host.store as { occurrences(): unknown }, "occurrences");
+    await world.advance(3_000_000);
+    await job.close();
+    expect(done.length).toBe(1);
+    expect(asked).not.toHaveBeenCalled();
+  });
+
+  test("takes periods of a second and of a day", async () => {
+    for (const periodMs of [1_000, 86_400_000]) await start(new Host(world, service), undefined, { periodMs }).close();
+  });
+
   test("refuses invalid periods, and the options that oncePerTick refuses", () => {
     const { store } = new Host(world, service);
-    for (const periodMs of [undefined, 0, 30, 1_000.5, 86_400_001, "30s"]) {
+    for (const periodMs of [undefined, 0, 30, 999, 1_000.5, 86_400_001, "30s"]) {
       expect(() => every({ store, name: "n", periodMs: periodMs as never }, () => 0)).toThrow(ConfigurationError);
     }
     expect(() => every({ store, name: "n", periodMs: 30_000, period: 1 } as never, () => 0)).toThrow(

@@ -1,7 +1,7 @@
 import "reflect-metadata";
 import { MemoryLeaseStore, StoreError, type ClaimedLeadership, type LeaseStore } from "@leasehold/core";
 import { RecordLeaseStore, MemoryRecordStore } from "@leasehold/core/provider";
-import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
+import { TestLeaseStore, VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import * as viaCron from "@leasehold/schedulers/cron";
 import * as viaCroner from "@leasehold/schedulers/croner";
 import { OncePerTick } from "@leasehold/schedulers/nestjs";
@@ -70,6 +70,9 @@ describe("OncePerTick of NestJS", () => {
     expect(() => decorate({ store: {} })).toThrow("store is not a LeaseStore");
     expect(() => decorate({ store }, {})).toThrow("name must be a string");
     expect(() => decorate({ store }, { name: NAME }, { value: 7 })).toThrow("OncePerTick is for a method, which close is not");
+    const since = "2026-01-01T00:00:00Z";
+    expect(() => decorate({ store, catchUp: { atMost: 0, since } })).toThrow("catchUp.atMost is 0");
+    expect(() => decorate({ store, catchUp: { atMost: 1, since } })).not.toThrow();
   });
 });
 
@@ -471,6 +474,16 @@ describe("RunClaims, with node-cron's RunCoordinator:", () => {
     await world.runUntil(claims.onComplete(key));
     await expect(world.runUntil(others.shouldRun(key, 30_000))).resolves.toBe(false);
     expect(world.pendingTimers).toBe(0);
+  });
+
+  test("onComplete rejects if the end of a run cannot be recorded, and a second call does nothing", async () => {
+    const failing = new TestLeaseStore();
+    const claims = new viaNodeCron.RunClaims({ store: failing, logger: false });
+    const key = `${NAME}:${new Date(Math.floor(Date.now() / 1_000) * 1_000).toISOString()}`;
+    await expect(claims.shouldRun(key, 1_000)).resolves.toBe(true);
+    failing.fail();
+    await expect(claims.onComplete(key)).rejects.toMatchObject({ code: "NOT_RECORDED" });
+    await expect(claims.onComplete(key)).resolves.toBeUndefined();
   });
 
   test("onComplete of a run that was not allowed here does nothing", async () => {
