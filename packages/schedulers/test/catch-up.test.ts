@@ -94,6 +94,7 @@ describe("after an outage of all hosts", () => {
     const job = start(host, all, () => sleep(host.clock, 5_000));
     await world.advance(1_000);
     await world.runUntil(job.close());
+    await world.advance(MINUTE_MS);
     expect(done).toEqual([0]);
   });
 

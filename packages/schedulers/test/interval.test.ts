@@ -49,21 +49,23 @@ describe("every", () => {
   test.each([
     ["waits between two tries", 0],
     ["works, and throws then", 5_000],
-  ])("close() does not wait for another try of a job that %s", async (_, workMs) => {
+  ])("close() does not wait for another try of a job that %s, whose error is reported", async (_, workMs) => {
     const host = new Host(world, service);
+    const errors: unknown[] = [];
     let tries = 0;
     const work = async (): Promise<void> => {
       tries += 1;
       await sleep(host.clock, workMs);
       throw new Error("disk full");
     };
-    const job = start(host, work, { tries: 5, backoffMs: 600_000 });
+    const job = start(host, work, { tries: 5, backoffMs: 600_000, onError: (error: unknown) => errors.push(error) });
     await world.advance(PERIOD_MS + 1_000 - (world.wallMs() % PERIOD_MS));
     const closedMs = world.monotonicMs();
     await world.runUntil(job.close());
 
     expect(world.monotonicMs() - closedMs).toBeLessThan(10_000);
     expect(tries).toBe(1);
+    expect(errors).toEqual([new Error("disk full")]);
   });
 
   test("close() lets the last try of a job fail for good", async () => {
@@ -185,7 +187,7 @@ describe("every", () => {
     const host = new Host(world, service);
     const job = start(host, undefined, { periodMs: 3_600_000 });
     await world.advance(3_600_000);
-    const asked = vi.spyOn(host.store as { occurrences(): unknown }, "occurrences");
+    const asked = vi.spyOn(host.store as Required<typeof host.store>, "occurrences");
     await world.advance(3_000_000);
     await job.close();
     expect(done.length).toBe(1);

@@ -324,6 +324,22 @@ describe("with the system's time,", () => {
     expect(seen).toEqual([DUE, "once"]);
   });
 
+  test.each(["cron", "croner"])("a date of %s's has no missed tick before it, with catchUp", async (scheduler) => {
+    const due = new Date(DUE);
+    const seen: string[] = [];
+    const errors: unknown[] = [];
+    const options = { store: new MemoryLeaseStore(), name: NAME, catchUp: { atMost: 3, since: "2025-12-01T00:00:00Z" } };
+    const work = (leadership: ClaimedLeadership): unknown => seen.push(scheduled(leadership));
+    const errorHandler = (error: unknown): void => void errors.push(error);
+    if (scheduler === "cron") {
+      CronJob.from({ cronTime: due, onTick: viaCron.oncePerTick(options, work), start: true, errorHandler });
+    } else void new Cron(due, { catch: errorHandler }, viaCroner.oncePerTick(options, work));
+    await vi.advanceTimersByTimeAsync(11_000);
+
+    expect(seen).toEqual([DUE]);
+    expect(errors).toEqual([]);
+  });
+
   test("a date of croner's with milliseconds is not mistaken for the present time", async () => {
     const due = new Date(Date.parse(DUE) + 123);
     const logger = new Lines();
@@ -495,7 +511,9 @@ describe("RunClaims, with node-cron's RunCoordinator:", () => {
     expect(() => new viaNodeCron.RunClaims({ store: {} } as never)).toThrow("store is not a LeaseStore");
     expect(() => new viaNodeCron.RunClaims({ store, name: NAME } as never)).toThrow("RunClaims has no option 'name'");
     const claims = new viaNodeCron.RunClaims({ store });
-    await expect(claims.shouldRun("books", 30_000)).rejects.toThrow('node-cron gave the key "books"');
+    for (const key of ["books", "books:2026-13-01T00:00:00Z"]) {
+      await expect(claims.shouldRun(key, 30_000)).rejects.toThrow(`node-cron gave the key "${key}"`);
+    }
     await expect(claims.shouldRun(`${NAME}:${new Date().toISOString()}`, 30)).rejects.toThrow("leaseDurationMs is 30");
   });
 });
