@@ -11,6 +11,9 @@ test("an occurrence is between 1970 and the year 9999, and its name fits the sto
   for (const scheduledMs of [-1, last + 1]) {
     expect(() => occurrenceId({ name: "nightly", scheduledMs }, ADVICE)).toThrow(`scheduledMs is ${scheduledMs};`);
   }
+  for (const nothing of [undefined, null, {}, Promise.resolve()]) {
+    expect(() => occurrenceId(nothing as never, ADVICE)).toThrow("scheduledMs is undefined;");
+  }
   expect(() => occurrenceId({ scheduledMs: 0 } as Occurrence, ADVICE)).toThrow(
     `The occurrence's name is missing; it must be the schedule's. ${ADVICE}`,
   );

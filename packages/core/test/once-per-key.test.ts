@@ -4,6 +4,7 @@ import type { ClaimedKey, OncePerKeyOptions } from "@leasehold/core/occurrences"
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { Host, occurrenceService } from "./host.ts";
+import { Lines } from "./lines.ts";
 
 const DONE = { ran: false, reason: "done" };
 const DAY_MS = 86_400_000;
@@ -94,13 +95,34 @@ describe("work with a key", () => {
     await working;
   });
 
+  test.skipIf(Number.parseInt(process.versions.node, 10) < 24)(
+    "warns of a task that awaits its own key, because it waits for itself until its signal aborts",
+    async () => {
+      const logger = new Lines();
+      const stop = new AbortController();
+      const again = (): unknown => migrate(a, () => "inner", { logger }, stop.signal).catch(() => "stopped");
+      const outer = migrate(a, again, { logger });
+      await world.advance(60_000);
+      expect(logger.warnings).toEqual([expect.stringMatching(/^The task of 'migrate@4f2c9aa' waits for 'migrate@4f2c9aa'/)]);
+      stop.abort();
+      await expect(world.runUntil(outer)).resolves.toMatchObject({ result: "stopped" });
+
+      await world.runUntil(migrate(b, () => migrate(b, () => 1, { key: "next", logger }), { key: "one", logger }));
+      await world.runUntil(
+        migrate(b, () => migrate(b, () => 1, { key: "two", whenInProgress: "return" }), { key: "two", logger }),
+      );
+      expect(logger.warnings).toHaveLength(1);
+    },
+  );
+
   const refused: Record<string, readonly [object, RegExp]> = {
     "key and scheduledAt": [{ scheduledAt: 0 }, /was given scheduledAt and key\. Pass key/],
     "an empty key": [{ key: "" }, /^key is empty/],
     "a key that is no text": [{ key: 7 }, /^key must be a string, not number/],
     "a key that is null": [{ key: null }, /^key must be a string, not null/],
     "a key that is too long with its name": [{ key: "k".repeat(248) }, /^occurrence has 256 bytes/],
-    "no key and no scheduledAt": [{ key: undefined }, /^scheduledAt is missing/],
+    "no key and no scheduledAt": [{ key: undefined }, /^scheduledAt is missing, and so is key \(is a variable not set\?\)/],
+    "a mistyped key": [{ key: undefined, keey: "4f2c9aa" }, /no option 'keey'\. Was 'key' meant\?/],
   };
 
   test.each(Object.entries(refused))("is refused before any request for %s", async (_, [options, message]) => {

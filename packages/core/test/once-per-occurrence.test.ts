@@ -450,7 +450,7 @@ describe("what cannot work is refused before any request:", () => {
     "a short retention": [{ retentionMs: HOUR_MS }, "CONFIGURATION", /^retentionMs is 3600000; .* at least 86400000/],
     "a lease of 30 ms": [{ leaseDurationMs: 30 }, "CONFIGURATION", /Were 30 seconds meant\?/],
     "a logger that is none": [{ logger: {} }, "CONFIGURATION", /^logger has no debug/],
-    "no time": [{ scheduledAt: undefined }, "CONFIGURATION", /^scheduledAt is missing. Pass the time/],
+    "no time": [{ scheduledAt: undefined }, "CONFIGURATION", /^scheduledAt is missing, and so is key .* Pass the time/],
     "an object as time": [{ scheduledAt: {} }, "CONFIGURATION", /^scheduledAt is of type object. Pass/],
     "null as time": [{ scheduledAt: null }, "CONFIGURATION", /^scheduledAt is null. Pass/],
     "an invalid Date": [{ scheduledAt: new Date("x") }, "CONFIGURATION", /^scheduledAt is an invalid Date/],

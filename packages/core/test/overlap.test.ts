@@ -242,6 +242,22 @@ describe("overlap", () => {
     await expect(world.runUntil(first)).resolves.toEqual({ ran: false, reason: "cancelled" });
   });
 
+  test.skipIf(Number.parseInt(process.versions.node, 10) < 24).each([
+    ["skip", 0],
+    ["bufferOne", 1],
+    ["cancelOther", 1],
+  ] as const)("'%s' warns %i times of a task that awaits the next occurrence", async (overlap, warnings) => {
+    const logger = new Lines();
+    const outer = deliver(a, 0, overlap, ({ signal }) => {
+      const next = deliver(a, 1, overlap, () => "next", { logger }).catch(() => "stopped");
+      return Promise.race([next, new Promise((resolve) => signal.addEventListener("abort", resolve)), sleep(a.clock, 60_000)]);
+    });
+    await world.runUntil(Promise.allSettled([outer]));
+    await world.advance(120_000);
+
+    expect(logger.warnings.filter((line) => /so for itself/.test(line))).toHaveLength(warnings);
+  });
+
   test("a paused schedule skips its occurrences as paused, until it is resumed", async () => {
     await world.runUntil(deliver(a, 0, "skip", () => "billed"));
     await world.runUntil(a.store.pause("nightly", { reason: "month end" }));

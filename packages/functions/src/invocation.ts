@@ -1,5 +1,5 @@
 import { ConfigurationError, type LeaseStore, type LeaseStoreCapabilities } from "@leasehold/core";
-import { type Clock, checkName, MAX_NAME_BYTES } from "@leasehold/core/provider";
+import { type Clock, checkName, duration, MAX_NAME_BYTES } from "@leasehold/core/provider";
 import type { GateOptions } from "./options.ts";
 import type { Platform } from "./platform.ts";
 import { timeBudget, type Renewal, type TimeBudget, type TimeBudgetOptions } from "./time-budget.ts";
@@ -32,7 +32,7 @@ export function begin<Args extends readonly unknown[]>(
   const { waitMs = 0 } = options;
   const election = typeof options.election === "function" ? options.election(...args) : options.election;
   checkName("election", election);
-  const remainingMs = platform.remainingMs(...args);
+  const remainingMs = duration("remainingMs", platform.remainingMs(...args), 0);
   const { workMs, renewal } = timeBudget(remainingMs, options, capabilities);
   if (waitMs >= workMs) {
     throw new ConfigurationError(

@@ -608,6 +608,14 @@ describe("options that cannot work", () => {
     expect(() => onlyAsLeader(good, undefined as unknown as () => string)).toThrow("needs a handler");
   });
 
+  test.each([Number.NaN, Infinity, -1, "60s", undefined])(
+    "a time of %s for an invocation is refused by its name",
+    async (given) => {
+      const remainingMs = (): number => given as number;
+      await expect(onlyAsLeader({ ...good, remainingMs }, () => "ran")()).rejects.toThrow(/^remainingMs (is|must be) /);
+    },
+  );
+
   test("an invocation without time to work fails with an error that says so, before any request", async () => {
     const wrapped = onlyAsLeader({ ...good, remainingMs: 500, shutdownMarginMs: 1_000 }, () => "ran");
 

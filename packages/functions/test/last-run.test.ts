@@ -85,6 +85,7 @@ describe("lastRun", () => {
   });
 
   test("needs a store that keeps occurrences", async () => {
+    await expect(lastRun(undefined as never, ELECTION)).rejects.toThrow("store is not a LeaseStore");
     await expect(lastRun(new RecordLeaseStore(new MemoryRecordStore()), ELECTION)).rejects.toThrow(UnsupportedError);
   });
 });

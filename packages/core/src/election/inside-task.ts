@@ -22,6 +22,12 @@ export function isInsideTask(owner: object): boolean {
   return contexts?.getStore()?.owner === owner;
 }
 
+/** Returns the valid leadership of the task that has started this code. Always `undefined` on an older Node. */
+export function enclosingLeadership(): Leadership | undefined {
+  const leadership = contexts?.getStore()?.leadership;
+  return leadership?.isValid() ? leadership : undefined;
+}
+
 /**
  * Checks that the task which has started the calling code leads now, and returns its leadership. Use it in code deep below a task
  * of `run`, `tryRun`, `oncePerOccurrence`, a scheduler or a function. If tasks are nested, the innermost one counts. Like

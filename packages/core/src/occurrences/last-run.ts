@@ -1,3 +1,4 @@
+import { checkStore } from "../election/observer.ts";
 import { DEFAULT_REQUEST_TIMEOUT_MS } from "../store/lease-limits.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
@@ -39,6 +40,7 @@ const SHARE = 0.1;
  */
 export async function lastRun(store: LeaseStore, election: string, options: LastRunOptions = {}): Promise<LastRun | undefined> {
   const { timeoutMs = DEFAULT_REQUEST_TIMEOUT_MS, signal } = options;
+  checkStore(store);
   const occurrences = occurrencesOf(store, election, DEFAULT_RETENTION_MS, "lastRun");
   return noteOf((await occurrences.read(NOTE, { timeoutMs, signal }))?.value);
 }

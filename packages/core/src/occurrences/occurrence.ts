@@ -34,7 +34,9 @@ export interface ClaimedKey extends KeyedOccurrence, Claim {}
 export const LAST_MS = 253_402_300_799_999;
 
 /** Returns an occurrence's name in the store. `advice` ends the message about an invalid one. @throws {ConfigurationError} */
-export function occurrenceId({ name, scheduledMs }: Occurrence, advice: string): string {
+export function occurrenceId(occurrence: Occurrence, advice: string): string {
+  // A user's function may have returned nothing.
+  const { name, scheduledMs } = ((occurrence as Occurrence | undefined) ?? {}) as Occurrence;
   if (typeof scheduledMs !== "number" || !(scheduledMs >= 0 && scheduledMs <= LAST_MS)) {
     throw new ConfigurationError(
       `The occurrence's scheduledMs is ${String(scheduledMs)}; it must be the milliseconds from 1970 to when it was due.`,

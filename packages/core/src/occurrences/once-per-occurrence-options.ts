@@ -91,6 +91,13 @@ const SCHEDULE_OPTIONS = defineOptions<ScheduleOptions>()(
   "leaseDurationMs stallTimeoutMs drainTimeoutMs candidateId logger clock",
 );
 
+const CALL_OPTIONS = defineOptions<Record<"scheduledAt" | "key", unknown>>()("scheduledAt key");
+
+/** Refuses options that `oncePerOccurrence` does not have. @throws {ConfigurationError} */
+export function checkOccurrenceOptions(whose: string, options: object): void {
+  checkOptions(whose, options, { ...SCHEDULE_OPTIONS, ...CALL_OPTIONS });
+}
+
 /** Checks what is known of a schedule before its first occurrence. @throws {ConfigurationError | UnsupportedError} */
 export function checkSchedule(whose: string, options: ScheduleOptions, key?: string): void {
   checkOptions(whose, options, SCHEDULE_OPTIONS);

@@ -6,11 +6,13 @@ import type { Completion, NotRun } from "../store/lease-snapshot.ts";
 import type { LeaseStore, OccurrenceStore } from "../store/lease-store.ts";
 import { checkCallOptions, checkSignal, sharedClock } from "../store/options.ts";
 import { sleep } from "../time/clock.ts";
+import { enclosingLeadership } from "../election/inside-task.ts";
 import { attempt, type AttemptOutcome, type LatestBegin } from "./attempt.ts";
 import { type FenceOf, runClaimed } from "./run-claimed.ts";
 import { DEFAULT_RETENTION_MS, occurrencesOf } from "./kept-occurrences.ts";
-import { keyedOccurrenceId, occurrenceId, type ClaimedKey, type ClaimedOccurrence } from "./occurrence.ts";
+import { keyedOccurrenceId, occurrenceId, withoutOccurrence, type ClaimedKey, type ClaimedOccurrence } from "./occurrence.ts";
 import {
+  checkOccurrenceOptions,
   checkSchedule,
   electorOf,
   type OncePerKeyOptions,
@@ -97,6 +99,7 @@ export async function oncePerOccurrence<T, Store extends LeaseStore>(
   waitOptions: WaitOptions = {},
 ): Promise<OccurrenceOutcome<T>> {
   const { scheduledAt, key, ...schedule } = (options ?? {}) as OncePerOccurrenceOptions<Store> | OncePerKeyOptions<Store>;
+  checkOccurrenceOptions(WHOSE, options ?? {});
   if (key !== undefined && scheduledAt !== undefined) {
     throw new ConfigurationError(`${WHOSE} was given scheduledAt and key. Pass key for work that is due at no time.`);
   }
@@ -136,6 +139,7 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   const occurrences = occurrencesOf(store, name, retentionMs, WHOSE);
   const elector = electorOf(schedule, id, occurrences);
   let wait: Wait | undefined;
+  warnOfItself(schedule, id, enclosingLeadership()?.election);
   const latest = scheduledMs === undefined ? undefined : latestBegin(scheduledMs, schedule, occurrences);
   const due = { store, election: name, occurrences, name, scheduledMs, policies: schedule, clock, latest, endMs: Infinity };
   const { leaseDurationMs: leaseMs, drainTimeoutMs } = schedule;
@@ -183,6 +187,16 @@ export async function doOccurrence<T, Store extends LeaseStore>(
   } finally {
     wait?.leave();
   }
+}
+
+/** Warns if an occurrence has to wait until the task that has asked for it ends. The task leads `enclosing`. */
+function warnOfItself({ name, whenInProgress, overlap, logger }: ScheduleOptions, id: string, enclosing = ""): void {
+  const isSame = id === enclosing && whenInProgress === "wait";
+  const isOther = id !== enclosing && withoutOccurrence(enclosing) === name;
+  const waits = overlap === "bufferOne" || (overlap === "cancelOther" && id > enclosing);
+  if (!isSame && !(isOther && waits)) return;
+  const text = `The task of '${enclosing}' waits for '${id}', and so for itself if it awaits this call. Let it return first.`;
+  Journal.to(logger).warn("LEASEHOLD_WAITS_FOR_ITSELF", "warn", text, { name, occurrence: id });
 }
 
 export function outcomeOfOver<T>({ result, failure, skipped }: Completion = {}): OccurrenceOutcome<T> & { readonly ran: false } {

@@ -72,7 +72,11 @@ function instantOf(scheduledAt: unknown): number {
 
 function describe(value: unknown): string {
   if (typeof value === "number") return String(value);
-  return value === undefined ? "missing" : value === null ? "null" : `of type ${typeof value}`;
+  return value === undefined
+    ? "missing, and so is key (is a variable not set?)"
+    : value === null
+      ? "null"
+      : `of type ${typeof value}`;
 }
 
 function hours(ms: number): string {
