@@ -206,6 +206,32 @@ describe("with the system's time,", () => {
     expect(heard).toEqual([new Error("disk full"), new Error("disk full")]);
   });
 
+  test("a date as NestJS's schedule is done once, by one of two apps", async () => {
+    const seen: string[] = [];
+    const shared = new MemoryLeaseStore();
+    const start = async () => {
+      class Books {
+        close(leadership: ClaimedLeadership): void {
+          seen.push(scheduled(leadership));
+        }
+      }
+      const descriptor = Object.getOwnPropertyDescriptor(Books.prototype, "close")!;
+      OncePerTick(new Date(DUE), { name: NAME }, { store: shared })(Books.prototype, "close", descriptor);
+      Object.defineProperty(Books.prototype, "close", descriptor);
+      Injectable()(Books);
+      class App {
+        readonly name = "app";
+      }
+      Module({ imports: [ScheduleModule.forRoot()], providers: [Books] })(App);
+      return await NestFactory.createApplicationContext(App, { logger: false });
+    };
+    const apps = [await start(), await start()];
+    await vi.advanceTimersByTimeAsync(11_000);
+    await Promise.all(apps.map(async (app) => await app.close()));
+
+    expect(seen).toEqual([DUE]);
+  });
+
   test("NestJS waits for the running tick before it destroys the service's imports, and then calls the service's hook", async () => {
     const seen: string[] = [];
     class Books {
