@@ -90,9 +90,11 @@ test("help names a verb's options", async () => {
   expect(ran.stdout).toContain("--store-file <path>");
 });
 
-test("the default of a duration has its unit", async () => {
+test("the help of run has a duration's default with its unit, and says that a key may be a version", async () => {
   const { stdout } = await new CapturedCommand().run("help", "run");
-  expect(stdout.replace(/\s+/g, " ")).toContain("the longest that the command may take to end (default: 8s)");
+  const words = stdout.replace(/\s+/g, " ");
+  expect(words).toContain("the longest that the command may take to end (default: 8s)");
+  expect(words).toContain("once for this key, such as a tick or a version; with --wait other hosts wait for its end");
 });
 
 test("help describes each verb", async () => {

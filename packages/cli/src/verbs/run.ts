@@ -56,10 +56,10 @@ export const verb: Verb = {
       .option("--lost-exit-code <code>", "when leadership ends", parseExitCode, EXIT.leadershipEnded)
       .option("--conflict-exit-code <code>", "when not elected", parseExitCode, EXIT.notElected)
       .addOption(
-        new Option("--occurrence <key>", "run the command once for this key, on whichever host asks first").conflicts([
-          "restart",
-          "http",
-        ]),
+        new Option(
+          "--occurrence <key>",
+          "run the command once for this key, such as a tick or a version; with --wait other hosts wait for its end",
+        ).conflicts(["restart", "http"]),
       )
       .option("--http <address>", "answer over HTTP who leads, as serve does; for --fleet: metrics")
       .addOption(
