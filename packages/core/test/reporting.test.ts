@@ -216,7 +216,7 @@ describe("what is written", () => {
   test.each([
     ["the task looks first", (leadership: Leadership) => leadership.isValid()],
     ["the timer runs first", () => undefined],
-  ])("a leadership lost because the process did not run is one process warning, if %s", async (_, look) => {
+  ])("a leadership lost because the process did not run is one warning that says for how long, if %s", async (_, look) => {
     const clock = new ProcessClock(world.clock);
     const a = world.candidate("a", { logger: undefined, clock });
     const running = a.elector.run(async (leadership) => {
@@ -231,6 +231,9 @@ describe("what is written", () => {
     await world.clock.advance(1_000);
 
     expect(await printed()).toEqual(["LEASEHOLD_BLOCKED"]);
+    const [, blockedMs] = /did not run for (\d+) ms or more/.exec(warnings[0]?.message ?? "") ?? [];
+    expect(Number(blockedMs)).toBeGreaterThan(LEASE_MS);
+    expect(Number(blockedMs)).toBeLessThanOrEqual(2 * LEASE_MS);
     void a.elector.stop();
     await world.clock.runUntil(running);
   });

@@ -149,6 +149,21 @@ test("a tick that failed on every host, and one that the store missed, are done 
   expect(done).toEqual([0, 3, 1, 2]);
 });
 
+test("the promise of a tick settles after the missed ones before it, with their errors", async () => {
+  await world.advance(3 * MINUTE_MS);
+  const host = new Host(world, service);
+  const catchUp = { ...all, previous: (ms: number) => ms - MINUTE_MS };
+  const onTick = viaNodeSchedule({ store: host.store, name: "refresh", logger: false, catchUp }, async ({ occurrence }) => {
+    await sleep(host.clock, 5_000);
+    const minute = (occurrence.scheduledMs - SINCE_MS) / MINUTE_MS;
+    if (minute < 2) throw new Error(`${minute} fails`);
+    done.push(minute);
+  });
+  const ticked = world.runUntil(onTick(new Date(SINCE_MS + 3 * MINUTE_MS)));
+  await expect(ticked).rejects.toMatchObject({ errors: [{ message: "0 fails" }, { message: "1 fails" }] });
+  expect(done).toEqual([3, 2]);
+});
+
 test("a tick that failed for good is done after an administrator has reopened it", async () => {
   const host = new Host(world, service);
   let isBroken = true;
