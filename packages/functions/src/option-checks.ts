@@ -60,6 +60,10 @@ const OTHERS_OPTIONS = {
 export function checkGateOptions(options: AnyOptions, platformOptions: readonly string[]): void {
   const itsOwn = Object.fromEntries(platformOptions.map((name) => [name, true as const]));
   checkOptions("onlyAsLeader", options, { ...OPTIONS, ...itsOwn });
+  for (const name of platformOptions.filter((each) => each.endsWith("Ms"))) {
+    const given: unknown = Reflect.get(options, name);
+    if (given !== undefined && typeof given !== "function") duration(name, given, 0);
+  }
   const { store, election, gate = "exclusive" } = options;
   if (typeof store?.acquire !== "function" || typeof store.capabilities !== "object") {
     throw new ConfigurationError("onlyAsLeader needs a store: a LeaseStore, for instance new DynamoDBLeaseStore({ tableName }).");

@@ -73,6 +73,11 @@ describe("the time of an invocation", () => {
     await expect(timeoutOf(120_000)).resolves.toBe(120_000);
   });
 
+  test("is refused by its name when the function is loaded, if it is no number", () => {
+    const wrong = { store, election: ELECTION, clock, functionTimeoutMs: "00:05:00" as never };
+    expect(() => onlyAsLeader(wrong, () => "ran")).toThrow(/^functionTimeoutMs must be a number/);
+  });
+
   test.each(["", "ten minutes", "600", "10:00", "00:10:00.5", "-00:10:00"])("is refused if the setting is %j", (setting) => {
     stubSetting(setting);
 

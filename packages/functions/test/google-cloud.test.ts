@@ -90,6 +90,12 @@ describe("the time of an invocation", () => {
     await expect(onEvent(event("1234"))).resolves.toBe(ms);
   });
 
+  test.each(["60s", Number.NaN, Infinity])("is refused by its name when the function is loaded, if it is %s", (given) => {
+    const wrong = { ...options(), timeoutMs: given as number };
+    expect(() => onlyAsLeaderOnCloudEvent(wrong, () => "ran")).toThrow(/^timeoutMs (is|must be) /);
+    expect(() => onlyAsLeaderInJob(wrong, () => "ran")).toThrow(/^timeoutMs (is|must be) /);
+  });
+
   test("is the default of a job's task in a job", async () => {
     stubEnv("CLOUD_RUN_TIMEOUT_SECONDS", undefined);
 
