@@ -195,8 +195,8 @@ describe("an event that is not known to be a schedule's, and would be lost if a 
   const sqs = { Records: [{ eventSource: "aws:sqs", messageId: "1" }] };
   const lambdaContext = { functionName: "f", awsRequestId: "1", getRemainingTimeInMillis: () => TIMEOUT_MS } as never;
   const lambda = (event: unknown, more = {}) => onLambda({ ...quiet(), ...more }, () => "ran")(event as never, lambdaContext);
-  const azure = (type: string) =>
-    onAzure(quiet(), () => "ran")(
+  const azure = (type: string, more = {}) =>
+    onAzure({ ...quiet(), ...more }, () => "ran")(
       {} as never,
       { functionName: "f", invocationId: "1", options: { trigger: { type, name: "t" } } } as never,
     );
@@ -211,8 +211,8 @@ describe("an event that is not known to be a schedule's, and would be lost if a 
   });
   const onEvent = (type: string, more = {}) =>
     onlyAsLeaderOnCloudEvent({ ...quiet(), ...more }, () => "ran")(event(type) as never);
-  const onRequest = async (headers: object, body?: unknown) =>
-    await onlyAsLeaderOnHttp(quiet(), () => "ran")({ headers, body } as never, responseOf());
+  const onRequest = async (headers: object, body?: unknown, more = {}) =>
+    await onlyAsLeaderOnHttp({ ...quiet(), ...more }, () => "ran")({ headers, body } as never, responseOf());
   const arn = "arn:aws:scheduler:eu-central-1:1:schedule/default/nightly";
 
   test.each([
@@ -281,6 +281,22 @@ describe("an event that is not known to be a schedule's, and would be lost if a 
     expect(logger.warnings[0]).toMatch(/Amazon SQS did not lead.*reach maxReceiveCount.*dead-letter queue.*waitMs/);
   });
 
+  test.each([
+    ["Pub/Sub", "maxDeliveryAttempts", (more: object) => onEvent("google.cloud.pubsub.topic.v1.messagePublished", more)],
+    ["Cloud Tasks", "maxAttempts", (more: object) => onRequest({ "x-cloudtasks-taskname": "t1" }, undefined, more)],
+    ["Service Bus", "maxDeliveryCount", (more: object) => azure("serviceBusTrigger", more)],
+    ["a storage queue", "maxDequeueCount", (more: object) => azure("queueTrigger", more)],
+    ["a container of blobs", "poisonBlobThreshold", (more: object) => azure("blobTrigger", more)],
+  ] as const)("from %s causes a warning that names %s, and is refused by oncePerTick", async (name, limit, invoke) => {
+    await dies(base("request-0"));
+    const logger = new Lines();
+    await invoke({ logger, onStandby: () => "again" });
+    expect(logger.warnings).toEqual([expect.stringMatching(new RegExp(`${name} did not lead .* reach ${limit},`))]);
+
+    const occurrence = () => ({ name: "upload-7", scheduledMs: clock.wallMs() });
+    await expect(invoke({ gate: "oncePerTick", occurrence })).rejects.toThrow(`This was delivered by ${name}`);
+  });
+
   test("is accepted by oncePerTick if it is pushed, because each event has its own occurrence", async () => {
     const occurrence = () => ({ name: "upload-7", scheduledMs: clock.wallMs() });
     const s3 = { Records: [{ eventSource: "aws:s3" }] };
@@ -340,6 +356,8 @@ function responseOf(): never {
   const response = {
     write: () => true,
     end: () => response,
+    status: () => response,
+    json: () => response,
     on: () => response,
     off: () => response,
     getHeaders: () => ({}),

@@ -64,6 +64,16 @@ describe("a line, by a logger", () => {
     ]);
   });
 
+  test("is written to the logger alone", async () => {
+    const texts: string[] = [];
+    const context = { functionName: "f", invocationId: "1", log: (text: string) => texts.push(text) } as never;
+    const options = { store, election: ELECTION, clock, logger: logger() };
+    await onAzure(options, () => "ran")({ isPastDue: false } as never, context);
+
+    expect(lines).toMatchObject([{ message: "Ran 'nightly-billing', term 1." }]);
+    expect(texts).toEqual([]);
+  });
+
   test("contains the reason of a skip, and the leader", async () => {
     const work = (): Promise<never> => new Promise(() => undefined);
     onlyAsLeader(base(), work)().catch(() => undefined);
