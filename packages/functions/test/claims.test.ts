@@ -146,9 +146,11 @@ describe("waitMs", () => {
   });
 
   test("that leaves no time to work is refused before any request", async () => {
-    await expect(onlyAsLeader({ ...base(), waitMs: TIMEOUT_MS }, () => "ran")()).rejects.toThrow(
-      /waitMs is 60000, and this invocation has 55000 ms in all/,
-    );
+    for (const waitMs of [TIMEOUT_MS, 55_000]) {
+      await expect(onlyAsLeader({ ...base(), waitMs }, () => "ran")()).rejects.toThrow(
+        `waitMs is ${waitMs}, and this invocation has 55000 ms in all`,
+      );
+    }
     expect(await store.read(ELECTION)).toBeUndefined();
   });
 });
