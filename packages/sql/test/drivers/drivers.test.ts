@@ -14,6 +14,23 @@ import { fences, lives, type Query } from "./life-of-a-lease.ts";
 import { MARIADB } from "./mysql-drivers.ts";
 import { NEON_HTTP, NEON_WEBSOCKET, POSTGRES_JS, type Driver } from "./postgres-drivers.ts";
 
+interface Ending {
+  end(): Promise<unknown>;
+}
+
+/** Ends a handle under its store, each call of which then has to say so. */
+async function saysThatItEnded(world: SqlWorld, handle: Ending): Promise<void> {
+  const store = world.store(handle);
+  const lease = await world.win(store);
+  await handle.end();
+  for (const call of [() => store.read(world.election), () => store.renew(lease, LIMITS)])
+    await expect(call()).rejects.toMatchObject({
+      code: "STORE_REJECTED",
+      mayHaveBeenApplied: false,
+      message: expect.stringMatching(/ The handle .* is closed\./),
+    });
+}
+
 await describeDatabases(["postgres"], (test) => {
   const CREATE = "CREATE TABLE IF NOT EXISTS guarded (election text)";
   const written = async (world: SqlWorld): Promise<readonly unknown[]> =>
@@ -75,17 +92,8 @@ await describeDatabases(["postgres"], (test) => {
     await expect(world.store().read(world.election)).resolves.toMatchObject({ term: 1 });
   });
 
-  test("a call on a sql of postgres.js that has ended says so", async ({ world }) => {
-    const sql = postgres(world.place, { onnotice: () => undefined });
-    const store = world.store(sql);
-    const lease = await world.win(store);
-    await sql.end();
-    for (const call of [() => store.read(world.election), () => store.renew(lease, LIMITS)])
-      await expect(call()).rejects.toMatchObject({
-        code: "STORE_REJECTED",
-        mayHaveBeenApplied: false,
-        message: expect.stringMatching(/ The handle .* is closed\./),
-      });
+  test.for([POSTGRES_JS, NEON_WEBSOCKET])("a call on a handle of $name that has ended says so", async (driver, { world }) => {
+    await saysThatItEnded(world, (await handleOf(world, driver)) as Ending);
   });
 
   test("a call that waits for a connection of postgres.js which the server ends gets another one", async ({ world }) => {
@@ -146,10 +154,14 @@ await describeDatabases(["postgres"], (test) => {
 });
 
 await describeDatabases(["mysql"], (test) => {
+  const addressOf = ({ daemon, place }: SqlWorld) => ({
+    ...{ host: "127.0.0.1", port: daemon.port, user: "root" },
+    database: new URL(place).pathname.slice(1),
+  });
+
   test("a store on a pool of mariadb elects with one on a URL, and fences", async ({ world }) => {
     await world.run("CREATE TABLE IF NOT EXISTS guarded (election VARCHAR(100))");
-    const url = new URL(world.place);
-    const opened = MARIADB.open({ host: "127.0.0.1", port: world.daemon.port, database: url.pathname.slice(1) });
+    const opened = MARIADB.open(addressOf(world));
     world.onEnd(async () => opened[Symbol.asyncDispose]());
     const store = world.store(opened.handle);
     await store.migrate();
@@ -166,13 +178,7 @@ await describeDatabases(["mysql"], (test) => {
     ["not awaited", false],
   ] as const)("on mariadb a fence whose error is %s lets nothing be committed", async ([, isAwaited], { world }) => {
     await world.run("CREATE TABLE IF NOT EXISTS guarded (election VARCHAR(100))");
-    const pool = createPool({
-      host: "127.0.0.1",
-      port: world.daemon.port,
-      database: new URL(world.place).pathname.slice(1),
-      user: "root",
-      connectionLimit: 2,
-    });
+    const pool = createPool({ ...addressOf(world), connectionLimit: 2 });
     world.onEnd(() => pool.end());
     const store = world.store(pool);
     const lease = await world.win(store);
@@ -192,8 +198,7 @@ await describeDatabases(["mysql"], (test) => {
   test("a write on a connection of mariadb that is destroyed goes on at the server", async ({ world }) => {
     await world.run("CREATE TABLE IF NOT EXISTS counters (election VARCHAR(100) PRIMARY KEY, writes INT)");
     await world.run("INSERT INTO counters VALUES (?, 0)", [world.election]);
-    const database = new URL(world.place).pathname.slice(1);
-    const pool = createPool({ host: "127.0.0.1", port: world.daemon.port, database, user: "root", connectionLimit: 2 });
+    const pool = createPool({ ...addressOf(world), connectionLimit: 2 });
     world.onEnd(() => pool.end());
     const locking = await pool.getConnection();
     await locking.beginTransaction();
@@ -213,8 +218,12 @@ await describeDatabases(["mysql"], (test) => {
     await expect(pool.query("SELECT 1 AS one")).resolves.toMatchObject([{ one: 1 }]);
   });
 
+  test("a call on a pool of mariadb that has ended says so", async ({ world }) => {
+    await saysThatItEnded(world, createPool({ ...addressOf(world), connectionLimit: 2 }));
+  });
+
   test("an error of mariadb shows neither the statement nor its values", async ({ world }) => {
-    const pool = createPool({ host: "127.0.0.1", port: world.daemon.port, database: "mysql", user: "root", logParam: true });
+    const pool = createPool({ ...addressOf(world), database: "mysql", logParam: true });
     world.onEnd(() => pool.end());
     const error = await failureOf(world.store(pool).read(world.election));
     expect(error).toMatchObject({ code: "STORE_MISSING" });

@@ -50,6 +50,6 @@ export const NEON_WEBSOCKET: Driver = {
     const address = { host, port, user: "postgres", database: "postgres", options: `-c search_path=${schema}` };
     const pool = new Pool({ ...address, max: 5, connectionTimeoutMillis: 5_000 });
     pool.on("error", () => undefined);
-    return { handle: pool, [Symbol.asyncDispose]: () => pool.end() };
+    return { handle: pool, [Symbol.asyncDispose]: () => pool.end().catch(() => undefined) };
   },
 };

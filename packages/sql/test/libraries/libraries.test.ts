@@ -2,6 +2,8 @@
  * Handles of SQLite libraries other than `node:sqlite`. These files are a project of their own, in which each file
  * has a process. A process that has loaded such a library refuses paths that it has open.
  */
+import { existsSync } from "node:fs";
+import BetterSqlite from "better-sqlite3";
 import { expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
@@ -35,6 +37,33 @@ await describeDatabases(["sqlite"], (test) => {
     await expect(store.release(lease, LIMITS)).rejects.toMatchObject(closed);
     await expect(world.store(application).read(world.election)).rejects.toMatchObject(closed);
   });
+
+  // libsql opens a file for writing whatever the option says.
+  test("a handle of better-sqlite3 that is read-only is refused before a file is made", async ({ world }) => {
+    new BetterSqlite(world.place).exec("CREATE TABLE bills (n)").close();
+    const application = new BetterSqlite(world.place, { readonly: true });
+    world.onEnd(async () => application.close());
+    await expect(world.store(application).acquire(world.acquiring())).rejects.toMatchObject({
+      code: "STORE_DENIED",
+      message: expect.stringContaining("A handle must not be opened as read-only."),
+    });
+    expect(existsSync(`${world.place}-leasehold`)).toBe(false);
+  });
+
+  test.for([BETTER_SQLITE, LIBSQL])(
+    "a handle of $name inside the application's transaction says so",
+    async (library, { world }) => {
+      const application = library.open(world.place);
+      world.onEnd(async () => application.close());
+      application.exec("BEGIN");
+      await expect(world.store(application).acquire(world.acquiring({ timeoutMs: 300 }))).rejects.toMatchObject({
+        code: "STORE_TIMEOUT",
+        message: expect.stringContaining("a transaction under way on the handle"),
+      });
+      application.exec("ROLLBACK");
+      expect(existsSync(`${world.place}-leasehold`)).toBe(false);
+    },
+  );
 
   test.for([BETTER_SQLITE, LIBSQL])("a path that $name has open in this process is refused", async (library, { world }) => {
     const application = library.open(world.place);
