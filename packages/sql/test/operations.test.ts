@@ -1,9 +1,10 @@
+import { getEventListeners } from "node:events";
 import type { Lease } from "@leasehold/core/provider";
 import { createPool } from "mysql2/promise";
 import { Pool } from "pg";
 import { expect } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
-import { describeDatabases, SERVERS, type SqlWorld } from "./sql-world.ts";
+import { ALL, describeDatabases, recordOf, SERVERS, type SqlWorld } from "./sql-world.ts";
 
 /** Returns a store, and the statements that it sends. */
 function counting(world: SqlWorld) {
@@ -103,5 +104,16 @@ await describeDatabases(SERVERS, (test, kind) => {
     for (let looks = 0; looks < 3; looks += 1) expect(await during(() => store.read(world.election))).toEqual(["SELECT"]);
     // A lease that is known to be held needs no request.
     expect(await during(() => store.acquire(world.acquiring()))).toEqual([]);
+  });
+});
+
+await describeDatabases(ALL, (test) => {
+  test("a signal that many calls share gathers no listeners", async ({ world }) => {
+    const { signal } = new AbortController();
+    const rows = world.rows();
+    const options = { ifVersion: undefined, keepsNonce: false, signal };
+    await expect(rows.put(world.election, recordOf(), options)).resolves.toMatchObject({ stored: true });
+    await expect(rows.get(world.election, { signal, consistent: true })).resolves.toBeDefined();
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 });

@@ -1,4 +1,3 @@
-import { getEventListeners } from "node:events";
 import { StoreError } from "@leasehold/core";
 import { systemClock, type Clock } from "@leasehold/core/provider";
 import { describe, expect, test } from "vitest";
@@ -143,15 +142,6 @@ test("a write that waits for a lock for long names the session that holds it", a
   answer.reject(new Error("lock timeout"));
   expect((await failure).message).toBe("s: 'put' of 'e' failed: lock timeout. Process 5 blocks it.");
   expect(timers.size).toBe(0);
-});
-
-test("a signal that many calls share gathers no listeners", async () => {
-  const { connections, fate } = numbered();
-  const { signal } = new AbortController();
-  const call = new Requests(connections, () => undefined, systemClock).run(LABEL, { signal }, async () => 5);
-  await expect(call).resolves.toBe(5);
-  expect(fate).toEqual(["1 released"]);
-  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 /** Returns connections that come at the test's command. */

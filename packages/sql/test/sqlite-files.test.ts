@@ -7,7 +7,7 @@ import { systemClock, type Clock } from "@leasehold/core/provider";
 import { afterEach, describe, expect, vi } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
-import { openFile } from "@leasehold/test-kit/stores/sqlite-file";
+import { inFile, openFile } from "@leasehold/test-kit/stores/sqlite-file";
 import { SqliteDatabase } from "../src/sqlite/sqlite-database.ts";
 import { describeDatabases, recordOf, type SqlWorld } from "./sql-world.ts";
 
@@ -69,6 +69,12 @@ await describeDatabases(["sqlite"], (test) => {
     expect(close).toHaveBeenCalledTimes(1);
 
     await rm(join(folder, "a.db-leasehold"), { recursive: true });
+    inFile(join(folder, "a.db-leasehold"), (leases) => leases.exec("CREATE TABLE leasehold_leases (election)"));
+    close.mockClear();
+    await expect(store.read(world.election)).rejects.toMatchObject({ code: "STORE_REJECTED" });
+    expect(close).toHaveBeenCalledTimes(2);
+
+    await rm(join(folder, "a.db-leasehold"));
     await expect(store.read(world.election)).resolves.toBeUndefined();
   });
 
@@ -107,6 +113,7 @@ await describeDatabases(["sqlite"], (test) => {
         const error = await failureOf(store.renew(lease, LIMITS));
         expect(error).toMatchObject({
           code: "STORE_UNAVAILABLE",
+          mayHaveBeenApplied: false,
           message: expect.stringContaining(`.db${suffix}' was removed or replaced while it was open`),
         });
         // The fence still has the term of the lost lease.

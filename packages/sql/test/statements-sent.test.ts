@@ -136,6 +136,15 @@ describe.for(Object.entries(KINDS))("%s", ([kind, { serverOf, open }]) => {
   });
 });
 
+test("mysql: a guarded transaction whose connection breaks at once sends nothing more", async () => {
+  const { pool, sent, given } = mysqlServer(() => {
+    throw new Error("gone");
+  });
+  await expect(KINDS["mysql"]!.open(pool).transaction(() => Promise.resolve())).rejects.toThrow("gone");
+  expect(sent).toEqual(["ROLLBACK"]);
+  expect(given).toEqual(["up"]);
+});
+
 describe("mysql: a read on a connection that was left in a transaction", () => {
   const read = async (rows: readonly object[], serverStatus: number): Promise<unknown> => {
     const { pool } = mysqlServer((sql) => (sql === "DO 0" ? { serverStatus } : { rows }));

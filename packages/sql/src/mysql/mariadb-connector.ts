@@ -23,7 +23,6 @@ interface Emitter {
 
 interface Pool {
   getConnection(): Promise<PoolConnection>;
-  end(): Promise<void>;
 }
 
 /** Options that make the connector answer as the store expects, whatever the options of its pool. */
@@ -52,10 +51,6 @@ export class MariaDbPool implements MySqlPool {
 
   async getConnection(): Promise<MySqlPoolConnection> {
     return new MariaDbPoolConnection(await this.#pool.getConnection());
-  }
-
-  async end(): Promise<void> {
-    await this.#pool.end();
   }
 }
 

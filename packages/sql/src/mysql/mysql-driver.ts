@@ -33,7 +33,8 @@ export interface MySqlPoolConnection extends MySqlConnection {
 
 export interface MySqlPool {
   getConnection(): Promise<MySqlPoolConnection>;
-  end(): Promise<void>;
+  /** The store ends a pool of its own only. */
+  end?(): Promise<void>;
 }
 
 export function statement(sql: string, values: readonly unknown[]): MySqlStatement {

@@ -95,7 +95,7 @@ export class MySqlConnections extends PoolConnections<MySqlPool, MySqlPoolConnec
 
   protected async end(own: MySqlPool): Promise<void> {
     // A pool whose connection is broken rejects here, although the connection is closed.
-    await own.end().catch(() => undefined);
+    await own.end?.().catch(() => undefined);
   }
 }
 

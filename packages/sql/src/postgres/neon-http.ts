@@ -31,10 +31,6 @@ export class NeonHttpPool implements PostgresPool {
       "fencedTransaction() needs a connection, which HTTP has not. Send the fence first in a list: sql.transaction([sql.query(text, values), …]) with the text and the values of store.fenceSql(leadership).",
     );
   }
-
-  end(): Promise<void> {
-    return Promise.resolve();
-  }
 }
 
 class HttpClient implements PostgresPoolClient {

@@ -63,10 +63,6 @@ export class PGlitePool implements PostgresPool {
   async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
     return await this.#database.transaction(work);
   }
-
-  end(): Promise<void> {
-    return Promise.resolve();
-  }
 }
 
 /** A use of PGlite's one session. It has no number, so it cannot be cancelled, and it cannot be closed. */
@@ -107,6 +103,6 @@ async function send(
   onNotice?: (notice: unknown) => void,
 ): Promise<PostgresResult> {
   const options = { parsers: AS_TEXT, ...(onNotice ? { onNotice } : {}) };
-  const result = values ? await queries.query(text, values, options) : (await queries.exec(text, options)).at(-1);
+  const result = values ? await queries.query(text, values, options) : (await queries.exec(text, options))[0];
   return { rows: result?.rows ?? [], rowCount: result?.affectedRows ?? null };
 }

@@ -53,7 +53,8 @@ export interface Listening {
 
 export interface PostgresPool {
   connect(): Promise<PostgresPoolClient>;
-  end(): Promise<void>;
+  /** The store ends a pool of its own only. */
+  end?(): Promise<void>;
   /**
    * Listens to a channel by the driver's own means, and returns a function that ends it. Without this method the store sends
    * `LISTEN` on a connection.

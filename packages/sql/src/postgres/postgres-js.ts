@@ -40,7 +40,6 @@ interface PoolSql extends Sql {
   reserve(): Promise<ReservedSql>;
   listen(channel: string, notified: (payload: string) => void, listens: () => void): Promise<{ unlisten(): Promise<unknown> }>;
   begin<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
-  end(): Promise<void>;
 }
 
 /**
@@ -123,10 +122,6 @@ export class PostgresJsPool implements PostgresPool {
 
   async transaction<T>(work: (connection: unknown) => Promise<T>): Promise<T> {
     return await this.#sql.begin(work);
-  }
-
-  async end(): Promise<void> {
-    await this.#sql.end();
   }
 }
 

@@ -159,7 +159,7 @@ export class PostgresConnections extends PoolConnections<PostgresPool, PostgresP
    * the connection that came back last was broken. It ends that client a second time, which calls no callback.
    */
   protected async end(own: PostgresPool): Promise<void> {
-    const ended = own.end();
+    const ended = own.end?.();
     if (this.#lent.size === 0) this.#allReturned.resolve();
     await Promise.race([ended, this.#allReturned.promise]);
   }

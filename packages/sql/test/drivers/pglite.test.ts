@@ -67,6 +67,20 @@ test("a write inside a transaction that was begun by exec never makes a leader",
   await expect(win(store, { election: "begun" })).resolves.toMatchObject({ term: 1 });
 });
 
+test("a write that is acknowledged with a warning is not taken for durable", async () => {
+  const lease = await win(store, { election: "warned" });
+  await database.exec(`CREATE FUNCTION warns() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE WARNING 'not durable'; RETURN NEW; END$$;
+    CREATE TRIGGER warns BEFORE UPDATE ON leasehold_leases FOR EACH ROW EXECUTE FUNCTION warns()`);
+  try {
+    await expect(store.renew(lease, LIMITS)).rejects.toMatchObject({
+      code: "STORE_UNAVAILABLE",
+      message: expect.stringContaining("not durable"),
+    });
+  } finally {
+    await database.exec("DROP FUNCTION warns CASCADE");
+  }
+});
+
 test("a transaction of a frozen leader is refused, also if its code swallows the error", async () => {
   const lease = await win(store, { election: "fenced" });
   const work = async (tx: PGlite): Promise<void> => void (await tx.query("INSERT INTO writes VALUES ('leader')"));
