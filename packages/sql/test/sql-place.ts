@@ -1,16 +1,10 @@
 import type { GuardedText, TestEnvironment, StoreUnderTest, UnreliableConnection } from "@leasehold/conformance";
 import type { Clock } from "@leasehold/core/provider";
 import type { SqlLeaseStore } from "@leasehold/sql";
-import { afterAll, beforeAll } from "vitest";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import { guardedText } from "@leasehold/test-kit/conformance/guarded-text";
 import { MovedTime, type StoreOptions } from "@leasehold/test-kit/conformance/moved-time";
-import {
-  runConformance,
-  runConformanceUnless,
-  SOME_ROUNDS,
-  type RunOptions,
-} from "@leasehold/test-kit/conformance/run-conformance";
+import { SOME_ROUNDS } from "@leasehold/test-kit/conformance/some-rounds";
 import { TcpNetwork } from "@leasehold/test-kit/conformance/tcp-network";
 import { warmUp } from "@leasehold/test-kit/conformance/warm-up";
 
@@ -125,39 +119,24 @@ export interface SqlServer {
   stop(): Promise<void>;
 }
 
-/** How the suite runs on a server. */
-interface ServerRun extends Pick<StoreUnderTest, "lacks" | "skips">, Pick<RunOptions, "concurrently"> {
-  readonly start: () => Promise<SqlServer>;
-}
-
-/** Registers the suite for a kind of server in Vitest. Each case has its own database. */
-export async function runOnServer(
+/** Returns the subject of the suite: databases of a server, one for each case. */
+export function onServer(
   name: string,
-  missing: Promise<string | undefined>,
-  { start, lacks, skips, concurrently = true }: ServerRun,
-): Promise<void> {
-  await runConformanceUnless(missing, name, () => {
-    let server: SqlServer;
-    let databases = 0;
-    beforeAll(async () => {
-      server = await start();
-    });
-    afterAll(() => server.stop());
-    runConformance(
-      {
-        name,
-        // The server's clock runs too, so a case on a busy machine must not exceed this.
-        leaseMs: 60_000,
-        rounds: SOME_ROUNDS,
-        requests: { acquire: 1, renew: 1, release: 1, look: 1 },
-        lacks: { ...lacks, duplicates: "requests go over a connection, and TCP delivers nothing twice" },
-        skips,
-        async open() {
-          databases += 1;
-          return new SqlPlace(await server.open(`conformance_${databases}`));
-        },
-      },
-      { concurrently },
-    );
-  });
+  server: () => SqlServer,
+  { lacks, skips }: Pick<StoreUnderTest, "lacks" | "skips"> = {},
+): StoreUnderTest {
+  let databases = 0;
+  return {
+    name,
+    // The server's clock runs too, so a case on a busy machine must not exceed this.
+    leaseMs: 60_000,
+    rounds: SOME_ROUNDS,
+    requests: { acquire: 1, renew: 1, release: 1, look: 1 },
+    lacks: { ...lacks, duplicates: "requests go over a connection, and TCP delivers nothing twice" },
+    skips,
+    async open() {
+      databases += 1;
+      return new SqlPlace(await server().open(`conformance_${databases}`));
+    },
+  };
 }

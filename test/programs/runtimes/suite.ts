@@ -1,5 +1,5 @@
 /**
- * Runs the public interface of core, and every case of the conformance suite in memory and on SQLite. It needs no test runner, so that
+ * Runs the public interface of core, and every case of the conformance suite in memory, on SQLite and on PostgreSQL. It needs no test runner, so that
  * Bun and Deno can run it. The exit code is 1 if anything fails.
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -10,6 +10,8 @@ import { join } from "node:path";
 import { conformance, type Runner } from "@leasehold/conformance";
 import { Elector, isLeaseholdError, MemoryLeaseStore, Observer } from "@leasehold/core";
 import { inMemory } from "@leasehold/test-kit/conformance/memory";
+import { startPostgresPlaces } from "../../../packages/sql/test/postgres-place.ts";
+import { onServer } from "../../../packages/sql/test/sql-place.ts";
 import { onSqlite } from "../../../packages/sql/test/sqlite-place.ts";
 
 interface Test {
@@ -68,6 +70,11 @@ conformance(
   runner,
   onSqlite("sqlite", () => join(folder, `${randomUUID()}.db`)),
 );
+const server = await startPostgresPlaces();
+conformance(
+  runner,
+  onServer("postgres", () => server),
+);
 let failed = 0;
 for (const { title, body } of tests) {
   try {
@@ -77,6 +84,7 @@ for (const { title, body } of tests) {
     console.log(`failed  ${title}\n${error instanceof Error ? error.stack : String(error)}`);
   }
 }
+await server.stop();
 await rm(folder, { recursive: true, force: true });
 console.log(`${tests.length - failed} tests passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);

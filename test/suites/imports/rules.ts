@@ -51,7 +51,7 @@ const INTERNALS: Readonly<Record<string, readonly string[]>> = {
   "infra/aws/test": ["packages/functions"],
   // It plays client-go's rules on the world of the Kubernetes store.
   "test/programs/coming-from": ["packages/kubernetes"],
-  // The place of SQLite is used without a test runner.
+  // The places of SQL are used without a test runner.
   "test/programs/runtimes": ["packages/sql"],
   // Their worlds play alone, and the simulation runs the connections of SQL and the servers of voting without a network.
   "test/programs/simulation": ["packages/kubernetes", "packages/quorum", "packages/redis", "packages/sql", "packages/voting"],

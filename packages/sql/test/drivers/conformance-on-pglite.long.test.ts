@@ -2,7 +2,8 @@
 import { PGlite } from "@electric-sql/pglite";
 import { isLeaseholdError } from "@leasehold/core";
 import { SqlLeaseStore } from "@leasehold/sql";
-import { runOnServer, type Database } from "../sql-place.ts";
+import { runOnServer } from "../run-on-server.ts";
+import type { Database } from "../sql-place.ts";
 
 const NO_NETWORK = "nothing lies between a store and PGlite, which is in its process";
 const UPSERT = "INSERT INTO documents VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET content = EXCLUDED.content";

@@ -1,7 +1,7 @@
 /** Every case, for each driver of PostgreSQL. */
 import { postgresMissing } from "@leasehold/test-kit/backends/postgres";
 import { startPostgresPlaces } from "../postgres-place.ts";
-import { runOnServer } from "../sql-place.ts";
+import { runOnServer } from "../run-on-server.ts";
 import { NEON_HTTP, NEON_WEBSOCKET, POSTGRES_JS } from "./postgres-drivers.ts";
 
 const DESCRIBES =

@@ -36,6 +36,7 @@ class Application {
   #next = 1;
   #lease: Lease | undefined;
   #backups = 0;
+  #openings = 1;
   database: BetterSqlite.Database;
   store: SqlLeaseStore;
 
@@ -124,7 +125,13 @@ class Application {
     this.database.close();
     this.database = new BetterSqlite(this.#path, { timeout: TIMEOUT_MS });
     this.store = new SqlLeaseStore({ sqlite: this.database });
+    this.#openings += 1;
     this.#check(this.database);
+  }
+
+  /** Says what is in place. */
+  toString(): string {
+    return `${this.#rows.size} rows, ${this.#backups} backups, ${this.#openings} openings`;
   }
 
   #check(database: BetterSqlite.Database): void {
@@ -162,6 +169,7 @@ test(
       expect(rival.exitCode).toBe(null);
       await application.reopen();
       await expect(application.store.read("other")).resolves.toMatchObject({ term: expect.any(Number) });
+      console.info(`in place after ${steps} steps: ${String(application)}`);
     } finally {
       rival.kill("SIGKILL");
       await application.store.close();
