@@ -33,6 +33,7 @@ import {
   checkValue,
   DEFAULT_REQUEST_TIMEOUT_MS,
   duration,
+  RecordLeaseStore,
   RecordOccurrenceStore,
   ServiceClock,
   timedCheck,
@@ -103,6 +104,7 @@ export class BlobLeaseStore implements LeaseStore {
   readonly #parts: StoreParts;
   readonly #administration: Administration;
   #records: RecordStore | undefined;
+  #fleets: RecordLeaseStore | undefined;
 
   /** @throws {ConfigurationError} unless exactly one way to reach the container is given, in a valid form. */
   constructor(options: BlobLeaseStoreOptions) {
@@ -120,7 +122,7 @@ export class BlobLeaseStore implements LeaseStore {
   }
 
   /**
-   * Records for a `QuorumLeaseStore` that has this store as a member, and for a `Fleet`. Each is in a blob of its own, below `records/`, and its
+   * Records for a `QuorumLeaseStore` that has this store as a member. Each is in a blob of its own, below `records/`, and its
    * writes are conditional on the blob's ETag. Records do not use native leases, and do not contain this store's leases.
    *
    * @throws {ConfigurationError} if the store holds a single blob.
@@ -128,6 +130,11 @@ export class BlobLeaseStore implements LeaseStore {
   get records(): RecordStore {
     this.#records ??= new BlobRecordStore(this.#place, this.#place.recordPrefix(), true);
     return this.#records;
+  }
+
+  /** The store of the `records` of fleets. A `Fleet` finds it by itself. @throws {ConfigurationError} as `records` does. */
+  get fleets(): RecordLeaseStore {
+    return (this.#fleets ??= new RecordLeaseStore(this.records, { clock: this.clock }));
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireOutcome> {

@@ -29,6 +29,7 @@ import {
   DEFAULT_REQUEST_TIMEOUT_MS,
   duration,
   timedCheck,
+  RecordLeaseStore,
   type AcquireOutcome,
   type AcquireRequest,
   type Fenced,
@@ -47,10 +48,11 @@ import { Cluster } from "./cluster.ts";
 import { watchElection } from "./election-watch.ts";
 import { STORE_NAME } from "./etcd-errors.ts";
 import { EtcdOccurrenceStore } from "./etcd-occurrence-store.ts";
+import { EtcdRecordStore } from "./etcd-record-store.ts";
 import { fenceOf } from "./fence.ts";
 import { Holdings } from "./holding.ts";
 import { watchHolding } from "./holding-watch.ts";
-import { ElectionKeys } from "./keys.ts";
+import { ElectionKeys, isLeaseHex, OccurrenceKeys } from "./keys.ts";
 import { listElections } from "./listing.ts";
 import { resolveOptions, type EtcdLeaseStoreOptions } from "./options.ts";
 import type { StoreParts } from "./parts.ts";
@@ -61,7 +63,7 @@ import { releaseLease } from "./release.ts";
 import { publishValue, renewLease } from "./renewal.ts";
 import { EtcdRequests } from "./requests.ts";
 import { Retention } from "./retention.ts";
-import type { EtcdCompare } from "./wire.ts";
+import { holds, type EtcdCompare } from "./wire.ts";
 
 /** etcd's shortest lease is one and a half times its election timeout, in whole seconds. The default timeout is one second. */
 const MIN_LEASE_MS = 2_000;
@@ -103,6 +105,8 @@ export class EtcdLeaseStore implements LeaseStore {
   readonly #prefix: string;
   readonly #parts: StoreParts;
   readonly #administration: Administration;
+  readonly #fleetKeys: OccurrenceKeys;
+  #fleets: RecordLeaseStore | undefined;
   readonly #retentions = new Map<number, Retention>();
 
   /** @throws {ConfigurationError} for options that cannot work, before any request. */
@@ -113,6 +117,7 @@ export class EtcdLeaseStore implements LeaseStore {
     const requests = new EtcdRequests(transport, clock, cluster);
     this.clock = clock;
     this.#prefix = prefix;
+    this.#fleetKeys = OccurrenceKeys.ofFleets(prefix);
     this.#parts = {
       clock,
       cluster,
@@ -246,6 +251,12 @@ export class EtcdLeaseStore implements LeaseStore {
     return new EtcdOccurrenceStore(requests, clock, keysOf(election).occurrences, this.#retentionOf(retentionMs));
   }
 
+  /** The store of the records of fleets, which etcd never deletes. A `Fleet` finds it by itself. */
+  get fleets(): RecordLeaseStore {
+    const { clock, requests } = this.#parts;
+    return (this.#fleets ??= new RecordLeaseStore(new EtcdRecordStore(requests, clock, this.#fleetKeys), { clock }));
+  }
+
   /**
    * Returns conditions for the `compare` of your own transaction, in the shape of etcd's gateway. With them, etcd carries out the
    * transaction only while this leadership lasts, whatever this process believes. Sends nothing.
@@ -256,7 +267,10 @@ export class EtcdLeaseStore implements LeaseStore {
    * ```
    */
   fence(leadership: Fenced): readonly EtcdCompare[] {
-    return fenceOf(this.#parts.keysOf(leadership.election), leadership);
+    const { election, term, termId } = leadership;
+    if (isLeaseHex(termId)) return fenceOf(this.#parts.keysOf(election), leadership);
+    // The shard of a fleet, whose term has a UUID.
+    return [holds(this.#fleetKeys.fence(election), this.#fleetKeys.fenceValue(term, termId))];
   }
 
   /** Returns the leases for a retention; all stores of occurrences with the same retention share them. */

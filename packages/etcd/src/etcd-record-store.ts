@@ -2,6 +2,8 @@ import type {
   Clock,
   GetOptions,
   LeaseRecord,
+  ListedRecord,
+  ListRecordsOptions,
   PutOptions,
   PutOutcome,
   RecordStore,
@@ -9,12 +11,12 @@ import type {
   StoredRecord,
 } from "@leasehold/core/provider";
 import { STORE_NAME } from "./etcd-errors.ts";
-import { leaseNumber, randomLease, type OccurrenceKeys } from "./keys.ts";
+import { decoded, lastPart, leaseNumber, randomLease, type OccurrenceKeys } from "./keys.ts";
 import type { EtcdRequests } from "./requests.ts";
 import type { Retention } from "./retention.ts";
 import { decodeRecord, durationsOf } from "./schema.ts";
 import type { Json } from "./transport.ts";
-import { deleting, getting, putting, ranging, writtenAt } from "./wire.ts";
+import { deleting, getting, keyAfter, putting, ranging, writtenAt, type KeyValue } from "./wire.ts";
 
 /** A revision at which no key was ever written. */
 const NEVER = "-1";
@@ -34,13 +36,15 @@ export class EtcdRecordStore implements RecordStore {
     fence: "atomic",
     // A lease lasts whole seconds, by default at least two. etcd deletes its keys up to half a second after its end.
     storeClock: { toleranceMs: 2_500, exact: true },
+    fleet: true,
   };
   readonly #requests: EtcdRequests;
   readonly #clock: Clock;
   readonly #keys: OccurrenceKeys;
-  readonly #retention: Retention;
+  readonly #retention: Retention | undefined;
 
-  constructor(requests: EtcdRequests, clock: Clock, keys: OccurrenceKeys, retention: Retention) {
+  /** @param retention absent for records that are never deleted, those of fleets. */
+  constructor(requests: EtcdRequests, clock: Clock, keys: OccurrenceKeys, retention?: Retention) {
     this.#requests = requests;
     this.#clock = clock;
     this.#keys = keys;
@@ -51,11 +55,33 @@ export class EtcdRecordStore implements RecordStore {
     const operations = [getting(this.#keys.record(election)), ranging(this.#keys.marks(election))];
     const { ranges } = await this.#requests.transact("get", election, { success: operations }, { signal, writes: false });
     const [[found] = [], marks = []] = ranges;
-    if (!found) return undefined;
-    const data = decodeRecord(found.value);
-    const present = new Set(marks.map(({ key }) => key));
-    const over = durationsOf(data).filter((ms) => !present.has(this.#keys.mark(election, data?.nonce ?? "", ms)));
-    return { data, version: String(found.modRevision), nonceAgeMs: [Math.max(0, ...over), Infinity] };
+    return found && this.#stored(election, found, new Set(marks.map(({ key }) => key)));
+  }
+
+  /** Reads the records of a page together with all marks, so that a record's marks are as old as the record. */
+  async *list(prefix: string, { pageSize, request }: ListRecordsOptions): AsyncGenerator<ListedRecord> {
+    const [records, marks] = this.#keys.recordsAndMarks(prefix);
+    for (let from: string | undefined = records.key; from !== undefined;) {
+      const page = ranging({ ...records, key: from }, { limit: String(pageSize) });
+      const reading = { success: [page, ranging(marks, { keys_only: true })] };
+      const { ranges } = await request(({ signal }) =>
+        this.#requests.transact("list", prefix, reading, { signal, writes: false }),
+      );
+      const [found = [], present = []] = ranges;
+      const keys = new Set(present.map(({ key }) => key));
+      for (const record of found) {
+        const election = decoded(lastPart(record.key));
+        yield { election, stored: this.#stored(election, record, keys) };
+      }
+      const last = found.at(-1);
+      from = last && found.length === pageSize ? keyAfter(last.rawKey) : undefined;
+    }
+  }
+
+  #stored(election: string, { value, modRevision }: KeyValue, marks: ReadonlySet<string>): StoredRecord {
+    const data = decodeRecord(value);
+    const over = durationsOf(data).filter((ms) => !marks.has(this.#keys.mark(election, data?.nonce ?? "", ms)));
+    return { data, version: String(modRevision), nonceAgeMs: [Math.max(0, ...over), Infinity] };
   }
 
   /** Sends one transaction. Before it, grants a lease for each mark that a new nonce needs. */
@@ -67,7 +93,7 @@ export class EtcdRecordStore implements RecordStore {
     const version = /^\d+$/.test(ifVersion) ? ifVersion : NEVER;
     const isPossible = version !== NEVER;
     const marks = keepsNonce || !isPossible ? [] : await this.#marks(election, record, signal);
-    const kept = isPossible ? await this.#retention.lease(election, signal) : "0";
+    const kept = (isPossible ? await this.#retention?.lease(election, signal) : undefined) ?? "0";
     const key = this.#keys.record(election);
     const success = [putting(key, JSON.stringify(record), kept), ...marks];
     const fenceKey = this.#keys.fence(election);
@@ -78,7 +104,7 @@ export class EtcdRecordStore implements RecordStore {
       .transact("put", election, transaction, { signal, writes: true })
       .catch((error: unknown) => {
         // Makes the next write get another lease, because this one may be gone.
-        this.#retention.forget();
+        this.#retention?.forget();
         throw error;
       });
     return succeeded ? { stored: true, version: String(header.revision) } : { stored: false };

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "@leasehold/core";
-import { below, type KeyRange } from "./wire.ts";
+import { beginning, below, type KeyRange } from "./wire.ts";
 
 /** The prefix of keys that only Leasehold uses, away from Go's elections. */
 export const OWN = ".leasehold/";
@@ -51,11 +51,11 @@ export class ElectionKeys {
   /** Returns the lease in a candidate's key, in hex; `undefined` if the key is not a candidate's. */
   hexOf(key: string): string | undefined {
     const rest = key.slice(this.prefix.length);
-    return /^[0-9a-f]{1,16}$/.test(rest) ? rest : undefined;
+    return isLeaseHex(rest) ? rest : undefined;
   }
 }
 
-/** The keys of the occurrences of one schedule. */
+/** The keys of the occurrences of one schedule, or of all fleets. */
 export class OccurrenceKeys {
   readonly #prefix: string;
 
@@ -63,8 +63,18 @@ export class OccurrenceKeys {
     this.#prefix = prefix;
   }
 
+  /** Returns the keys of the fleets. No election has an empty name, so none has these keys. */
+  static ofFleets(prefix: string): OccurrenceKeys {
+    return new OccurrenceKeys(`${OWN}/${encoded(prefix)}/`);
+  }
+
   record(occurrence: string): string {
     return `${this.#prefix}records/${encoded(occurrence)}`;
+  }
+
+  /** Returns the range of the records whose names begin with a text, and the range of their marks. */
+  recordsAndMarks(begin: string): readonly [KeyRange, KeyRange] {
+    return [beginning(this.record(begin)), beginning(`${this.#prefix}marks/${encoded(begin)}`)];
   }
 
   fence(occurrence: string): string {
@@ -92,7 +102,12 @@ export class OccurrenceKeys {
 export function candidateKeyOf(key: string, lease: string): string | undefined {
   const slash = key.lastIndexOf("/");
   const hex = key.slice(slash + 1);
-  return slash > 0 && /^[0-9a-f]{1,16}$/.test(hex) && leaseNumber(hex) === lease ? key.slice(0, slash) : undefined;
+  return slash > 0 && isLeaseHex(hex) && leaseNumber(hex) === lease ? key.slice(0, slash) : undefined;
+}
+
+/** Reports whether a text is the number of a lease, in hex. */
+export function isLeaseHex(text: string): boolean {
+  return /^[0-9a-f]{1,16}$/.test(text);
 }
 
 /** Returns the last part of a key. */
@@ -103,6 +118,11 @@ export function lastPart(key: string): string {
 /** Returns a name without slashes. */
 export function encoded(name: string): string {
   return name.replaceAll("%", "%25").replaceAll("/", "%2F");
+}
+
+/** Returns the name of which {@link encoded} has made this text. */
+export function decoded(text: string): string {
+  return text.replaceAll("%2F", "/").replaceAll("%25", "%");
 }
 
 /** Returns a lease's number, as decimal digits, from its hex. */

@@ -4,7 +4,7 @@ import { candidateKeyOf, OWN } from "./keys.ts";
 import { electionData, lookingAt, sightingOf } from "./observed-election.ts";
 import type { StoreParts } from "./parts.ts";
 import type { CallLimits } from "./requests.ts";
-import { bytes, keysFrom, type KeyValue } from "./wire.ts";
+import { bytes, keyAfter, keysFrom, type KeyValue } from "./wire.ts";
 
 /** etcd refuses a transaction of more than 128 operations. Reading an election takes three. */
 const ELECTIONS_PER_READ = 40;
@@ -62,7 +62,7 @@ async function* pagesOf(
       yield keys;
       const last = keys.at(-1);
       if (!last || keys.length < LIST_PAGE_SIZE) break;
-      from = Buffer.concat([Buffer.from(last.rawKey, "base64"), Buffer.from(ALL)]).toString("base64");
+      from = keyAfter(last.rawKey);
     }
   }
 }

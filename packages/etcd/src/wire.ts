@@ -1,4 +1,4 @@
-import { checkTerm } from "@leasehold/core/provider";
+import { checkTerm, endOfPrefix } from "@leasehold/core/provider";
 import type { Json } from "./transport.ts";
 
 /** A key as a range shows it. */
@@ -46,6 +46,16 @@ export interface KeyRange {
 /** Returns the keys below a prefix that ends with a slash: the byte after a slash is a zero digit. */
 export function below(prefix: string): KeyRange {
   return { key: bytes(prefix), range_end: bytes(`${prefix.slice(0, -1)}0`) };
+}
+
+/** Returns the range of the keys that begin with a text, which is not empty. */
+export function beginning(text: string): KeyRange {
+  return { key: bytes(text), range_end: bytes(endOfPrefix(text) as string) };
+}
+
+/** Returns the least key after this one, both as base64. */
+export function keyAfter(rawKey: string): string {
+  return Buffer.concat([Buffer.from(rawKey, "base64"), Buffer.from("\0")]).toString("base64");
 }
 
 export function bytes(text: string): string {

@@ -54,6 +54,31 @@ describe("a list on etcd", () => {
     expect(await names()).toEqual(["e", `e/${termId}`, "f"]);
   });
 
+  it("has the records of fleets apart, in pages and with the age that their marks show", async () => {
+    const { fleets } = store;
+    const elections = ["fleet/a%2F/member/0", "fleet/a%2F/member/1", "fleet/a%2F/plan"];
+    for (const election of elections) await etcd.run(fleets.acquire({ ...REQUEST, election }));
+    await etcd.clock.advance(13_000);
+    await etcd.run(fleets.acquire({ ...REQUEST, election: "fleet/a%2F/member/2", candidateId: "b" }));
+    const { fleets: reader } = etcd.connect().store;
+    const found = await etcd.run(Array.fromAsync(reader.list("fleet/a%2F/member/", LIMITS)));
+    expect(found.map(({ election, state }) => [election, state])).toEqual([
+      ["fleet/a%2F/member/0", "expired"],
+      ["fleet/a%2F/member/1", "expired"],
+      ["fleet/a%2F/member/2", "unknown"],
+    ]);
+    const request = async <T>(send: (options: { signal: AbortSignal }) => Promise<T>): Promise<T> =>
+      await send({ signal: new AbortController().signal });
+    const paged = await etcd.run(Array.fromAsync(reader.records.list!("fleet/a%2F/", { pageSize: 2, request })));
+    expect(paged.map(({ election }) => election)).toEqual([
+      "fleet/a%2F/member/0",
+      "fleet/a%2F/member/1",
+      "fleet/a%2F/member/2",
+      "fleet/a%2F/plan",
+    ]);
+    expect(await names()).toEqual([]);
+  });
+
   it("leaves out the keys of other programs", async () => {
     await win({ election: "e" });
     for (const key of ["registry/pods/abc", "/abc", "e/mine", "plain", ".leasehold/x/candidates/abc"]) await put(key);

@@ -1,14 +1,14 @@
 import { ConfigurationError, timing, UnsupportedError } from "@leasehold/core";
 import type { LeaseStore, LoggerOption, TimingOptions, TimingReport } from "@leasehold/core";
-import { checkName, checkOptions, defineOptions, duration, RecordLeaseStore, sharedClock } from "@leasehold/core/provider";
-import type { Clock, RecordStore } from "@leasehold/core/provider";
+import { checkName, checkOptions, defineOptions, duration, sharedClock } from "@leasehold/core/provider";
+import type { Clock, RecordLeaseStore } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
 import { isWeight } from "./report.ts";
 import { shardSource, type ShardSource, type ShardsOption } from "./shard-list.ts";
 
 /** The options of a {@link Fleet}. Durations are in milliseconds. */
 export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
-  /** A store for which `capabilities.fleet` is true, on the store or on its `records`. All members use the same records. */
+  /** A store for which `capabilities.fleet` is true, on the store or on its `fleets`. All members use the same records. */
   readonly store: LeaseStore;
   /** The name of the fleet: up to 229 bytes of UTF-8, without a slash. Each kind of work needs a fleet of its own. */
   readonly fleet: string;
@@ -123,27 +123,19 @@ function timingOf(options: FleetOptions): TimingOptions {
   return { leaseDurationMs, retryPeriodMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs };
 }
 
-/** The lease stores that fleets have made, by record store. A fleet makes one if the given store leases outside its `records`. */
-const onRecords = new WeakMap<RecordStore, RecordLeaseStore>();
-
 /**
  * Returns the store of a fleet's records.
  * @throws {ConfigurationError | UnsupportedError} if this store cannot keep a fleet.
  */
 export function storeOf(store: LeaseStore): RecordLeaseStore {
-  const given = store as Partial<RecordLeaseStore> | null | undefined;
+  const given = store as (LeaseStore & { readonly fleets?: RecordLeaseStore | undefined }) | null | undefined;
   if (typeof given?.capabilities !== "object" || typeof given.acquire !== "function") {
     throw new ConfigurationError("store is not a LeaseStore. Make one first, for instance new SqlLeaseStore({ sqlite: path }).");
   }
-  if (given.capabilities.fleet === true && given.capabilities.list === true && given.records) return store as RecordLeaseStore;
-  const { records } = given;
-  if (records?.capabilities.fleet === true && records.list) {
-    const made = onRecords.get(records) ?? new RecordLeaseStore(records, { clock: store.clock });
-    onRecords.set(records, made);
-    return made;
-  }
+  const found = (given.fleets ?? given) as RecordLeaseStore;
+  if (found.capabilities.fleet === true && found.capabilities.list === true && found.records) return found;
   throw new UnsupportedError(
-    `${store.name} cannot keep a fleet. Use SQLite, PostgreSQL, MySQL, DynamoDB, Firestore, Azure blobs, Redis or memory.`,
+    `${given.name} cannot keep a fleet. Use SQLite, PostgreSQL, MySQL, DynamoDB, Firestore, Azure blobs, etcd, Redis or memory.`,
   );
 }
 

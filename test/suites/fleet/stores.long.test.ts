@@ -27,7 +27,7 @@ async function startMember(settings: StoreSettings, memberId: string) {
 }
 
 // Chaos plays SQLite and PostgreSQL.
-test.concurrent.for<StoreName>(["mysql", "redis", "dynamodb", "firestore", "azure"])(
+test.concurrent.for<StoreName>(["mysql", "redis", "dynamodb", "firestore", "azure", "etcd"])(
   "a fleet on %s hands the shards of a member that stops to another one, whose fences, if it has any, refuse late writes",
   async (name, { expect, skip }) => {
     const { missing, start } = await testStore(name);
