@@ -3,7 +3,7 @@
 import { sleep, type RecordLeaseStore } from "@leasehold/core/provider";
 import { SeededRandom } from "@leasehold/core/testing";
 import { readFleet, releaseShard, resetFleet, type FleetOptions } from "../../src/index.ts";
-import { QUIET, World, type Process } from "./world.ts";
+import { numbered, QUIET, World, type Process } from "./world.ts";
 
 const LEASE_MS = 6_000;
 /** Late requests of 40 s, tasks that stick for 60 s, rests of 60 s and the time after them end within this. */
@@ -31,6 +31,8 @@ class Exploration {
   readonly #random: SeededRandom;
   readonly #world: World;
   readonly #isNamed: boolean;
+  /** The lengths of the lists that may follow the first one. */
+  readonly #counts: readonly number[];
   readonly #isRough: boolean;
   readonly #maxShards: number | undefined;
   readonly #thaws: Array<{ readonly atMs: number; readonly process: Process }> = [];
@@ -49,7 +51,9 @@ class Exploration {
 
   constructor(seed: number) {
     const random = new SeededRandom(seed * 7_919 + 17);
-    const count = random.pick([1, 2, 5, 8, 13]);
+    // A world of few shards shows races, and a world of many shows starts: 20 times as many for twice the requests.
+    const count = random.pick([1, 5, 13, 200, 200]);
+    this.#counts = [1, 3, 9, 14].map((part) => Math.ceil((part * count) / 13));
     this.#isNamed = random.chance(0.3);
     const shards = Array.from({ length: count }, (_, index) => (this.#isNamed ? `tenant-${index}` : String(index)));
     this.#seed = seed;
@@ -204,8 +208,8 @@ class Exploration {
     else if (dice < 0.76) this.#cut([one], random.between(500, 2.5 * LEASE_MS));
     else if (dice < 0.8) this.#cut(alive, random.between(500, 2 * LEASE_MS));
     else if (dice < 0.84 && !this.#isNamed) {
-      const count = random.pick([1, 3, 9, 14]);
-      world.shards = Array.from({ length: count }, (_, index) => String(index));
+      const count = random.pick(this.#counts);
+      world.shards = numbered(count);
       world.note(`${count} shards are wanted`);
     } else if (dice < 0.86 && this.#clockSteps) {
       world.service.stepClock(random.pick([-20_000, 20_000, 7_200_000]));
@@ -255,7 +259,7 @@ class Exploration {
       world.note(isLeft ? "the plan is deleted" : "the fleet is reset");
       if (!isLeft) void resetFleet(store, "f").catch(() => undefined);
     } else if (dice < 0.4 && this.#isNamed) {
-      world.shards = Array.from({ length: random.pick([1, 3, 9, 14]) }, (_, index) => `tenant-${index}`);
+      world.shards = Array.from({ length: random.pick(this.#counts) }, (_, index) => `tenant-${index}`);
       world.note(`a deploy with ${world.shards.length} shards begins`);
     } else void this.#releaseOrEvict(store, dice < 0.7).catch(() => undefined);
   }

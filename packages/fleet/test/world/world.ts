@@ -100,6 +100,8 @@ export class World {
   refused = 0;
   readonly #options: WorldOptions;
   readonly #held = new Map<string, Set<Held>>();
+  /** The shards of which more than one task runs. */
+  readonly #shared = new Set<string>();
   readonly #lastTerm = new Map<string, number>();
   readonly startsOf = new Map<string, Process[]>();
 
@@ -180,6 +182,7 @@ export class World {
     const held: Held = { shard, process };
     const all = this.#held.get(shard.name) ?? new Set();
     this.#held.set(shard.name, all.add(held));
+    if (all.size > 1) this.#shared.add(shard.name);
     const { habits, random } = this;
     const { signal } = shard;
     try {
@@ -251,11 +254,13 @@ export class World {
     });
   }
 
-  /** Looks at all shards at this instant. */
+  /** Judges the shards of which more than one task runs, at this instant. */
   #judge(): void {
-    for (const [name, all] of this.#held) {
-      if (all.size < 2) continue;
-      const valid = [...all].filter(({ shard, process }) => process.clock.alive && shard.isValid());
+    for (const name of this.#shared) {
+      const all = this.#held.get(name) ?? new Set();
+      for (const held of all) if (!held.process.clock.alive) all.delete(held);
+      if (all.size < 2) this.#shared.delete(name);
+      const valid = [...all].filter(({ shard }) => shard.isValid());
       if (valid.length < 2) continue;
       const who = valid.map(({ shard, process }) => `${process.name} in term ${shard.term}`);
       this.#violation(`${name} has ${valid.length} valid holders: ${who.join(", ")}`);
