@@ -7,7 +7,7 @@ import type { StoredPlan } from "./fleet-records.ts";
 import type { FleetContext } from "./fleet-reporter.ts";
 import { encodeHead, NO_HEAD } from "./head.ts";
 import { Lasting } from "./lasting.ts";
-import type { Plan, Seen, SeenSlot } from "./plan.ts";
+import { emptyPlan, type Plan, type Seen, type SeenSlot } from "./plan.ts";
 import { Returns } from "./returns.ts";
 import { revise, type Revision, type Wishes } from "./revise.ts";
 import { ShardList } from "./shard-list.ts";
@@ -24,9 +24,6 @@ const DUE = 0.9;
 const WARNED = 1.2;
 /** After this many times `settleMs`, a coordinator no longer waits for quiet. It also warns if lists of shards still differ. */
 const LONG = 10;
-
-const NO_ROOM =
-  "has no room for all members and shards. Those that do not fit wait until others are gone. Use fewer shards, shorter names or fewer members.";
 
 /** The work of one coordinator, from the acquisition of the head to its release or loss. */
 export class Coordinator {
@@ -98,13 +95,15 @@ export class Coordinator {
     const isNew = this.#lasting.ms("in office", true) < timing.leaseDurationMs + timing.renewIntervalMs;
     const { seen, isSuspicious, leaseMs } = await this.#watch.look(isNew);
     const stored = await this.#readPlan(seen, known);
-    const old = stored?.plan ?? this.#firstPlan();
+    // A first revision is the Unix time, so terms rise even if all records of the fleet were deleted.
+    const old = stored?.plan ?? emptyPlan(Math.floor(clock.wallMs() / 1_000), 0);
     this.#noteReset(old);
     const crowd = this.#crowd(seen, stored?.plan);
     await this.#refreshList(old);
     const over = await this.#watch.over(old, seen);
     const next = revise(old, seen, { ...this.#returns.at(nowMs), ...crowd, over, leaseMs, shards: this.#shards(old, seen) });
-    reporter.problem("room", next.isFull ? `The plan of the fleet '${names.fleet}' ${NO_ROOM}` : undefined);
+    const isFull = `The plan of the fleet '${names.fleet}' has no room for all members and shards. Those that do not fit wait until others are gone. Use fewer shards, shorter names or fewer members.`;
+    reporter.problem("room", next.isFull ? isFull : undefined);
     const mayRevise = nowMs - this.#revisedMs >= REVISION_MS && !old.isResetting && !(!stored && crowd.gathering);
     if (next.changed && mayRevise) await this.#swap(next, stored?.version, nowMs);
     this.isBusy = next.busy || isSuspicious || (next.changed && !mayRevise) || !stored;
@@ -124,14 +123,14 @@ export class Coordinator {
     if (this.#stored && this.#stored.plan.revision >= highest) return this.#stored;
     this.#stored = undefined;
     const found = await records.readPlan(true);
-    if ((found?.plan.revision ?? 0) < highest) throw lostPlan(names.fleet, found?.plan.revision, highest);
+    if ((found?.plan.revision ?? 0) < highest)
+      throw new LeaseholdError(
+        "TERM_REGRESSED",
+        `The plan of the fleet '${names.fleet}' ${found ? `shows revision ${found.plan.revision}` : "is gone"}, but a member has carried out revision ${highest}. ` +
+          "Members keep the shards that they have, and nobody is granted another one until the fleet is reset.",
+        { election: names.fleet },
+      );
     return found && (await this.#write(found.plan, found.version));
-  }
-
-  /** Returns the first plan. Its revision is the Unix time, so terms rise even if all records of the fleet were deleted. */
-  #firstPlan(): Plan {
-    const revision = Math.floor(this.#context.clock.wallMs() / 1_000);
-    return { revision, leaseMs: 0, fenced: false, members: new Map(), shards: new Map() };
   }
 
   async #write(plan: Plan, version: string | undefined): Promise<StoredPlan> {
@@ -150,7 +149,6 @@ export class Coordinator {
     if (next.moves > 0) reporter.moved(next.moves);
   }
 
-  /** Returns the inputs of the next plan that depend on when members join and leave. */
   #crowd(seen: Seen, plan: Plan | undefined): Pick<Wishes, "settled" | "warned" | "gathering"> {
     const { settleMs, gatherMs, timing } = this.#context;
     const ids = [...seen.values()].filter(lives).map(({ report }) => report?.id ?? "");
@@ -231,14 +229,4 @@ function totalsOf({ plan: { members, shards }, bytes }: StoredPlan): FleetTotals
   }
   const imbalance = members.size === 0 ? 0 : Math.max(...counts.values()) - Math.min(...counts.values());
   return { members: members.size, ...totals, imbalance, planBytes: bytes };
-}
-
-function lostPlan(fleet: string, found: number | undefined, known: number): LeaseholdError {
-  const shown = found === undefined ? "is gone" : `shows revision ${found}`;
-  return new LeaseholdError(
-    "TERM_REGRESSED",
-    `The plan of the fleet '${fleet}' ${shown}, but a member has carried out revision ${known}. ` +
-      "Members keep the shards that they have, and nobody is granted another one until the fleet is reset.",
-    { election: fleet },
-  );
 }

@@ -10,11 +10,9 @@ export class FleetNames {
   readonly fleet: string;
   readonly head: string;
   readonly plan: string;
-  /** The prefix of the records of the slots. */
   readonly members: string;
   /** A record whose term is the highest revision that an operator has written. A list of the members contains it, too. */
   readonly told: string;
-  /** The prefix of the records of the shards. */
   readonly shards: string;
 
   /** @throws {ConfigurationError} for a name with a slash, or a name that an election cannot have. */

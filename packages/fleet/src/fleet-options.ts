@@ -51,7 +51,6 @@ export interface FleetOptions extends Omit<TimingOptions, "cooldownMs"> {
 
 /** The options that have a value once the defaults are filled in. */
 type Filled = "clock" | "fenced" | "gatherMs" | "maxShards" | "memberId" | "priority" | "settleMs" | "shardsRefreshMs" | "weight";
-/** The checked options of a member, with the defaults filled in. */
 export interface FleetSettings extends Readonly<{ [Name in Filled]: NonNullable<FleetOptions[Name]> }> {
   readonly store: RecordLeaseStore;
   readonly names: FleetNames;

@@ -8,7 +8,6 @@ import type { Shard } from "./hold.ts";
 import { decodePlan, encodePlan, MAX_PLAN_BYTES } from "./plan-text.ts";
 import type { Plan } from "./plan.ts";
 
-/** The settings that `FleetRecords` needs. */
 type RecordSettings = Pick<FleetSettings, "store" | "clock" | "names" | "memberId"> & {
   readonly timing: Pick<TimingReport, "leaseDurationMs" | "renewIntervalMs" | "attemptTimeoutMs">;
 };

@@ -24,7 +24,6 @@ export type ShardTask = (shard: Shard) => unknown;
 /** A failure after this time counts as a first failure, because the task worked until then. */
 const WORKED_MS = 60_000;
 
-/** The parts that all holds of a process share. */
 export interface HoldContext extends Pick<FleetSettings, "clock" | "names" | "memberId" | "timing"> {
   readonly task: ShardTask;
   /** Writes the shard's fence for this hold. Returns false if the task must not begin. Throws if the shard counts as failed. */
@@ -39,7 +38,6 @@ export interface HoldContext extends Pick<FleetSettings, "clock" | "names" | "me
 export class Hold {
   readonly shard: Shard;
   readonly since: number;
-  /** Resolves when the task has settled. */
   readonly settled: Promise<void>;
   isSettled = false;
   readonly #context: HoldContext;

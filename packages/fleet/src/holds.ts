@@ -33,7 +33,6 @@ export class Holds {
     return [...this.#held.values()];
   }
 
-  /** The shards that are valid at this moment. */
   get valid(): readonly Shard[] {
     return this.all.map(({ shard }) => shard).filter((shard) => shard.isValid());
   }
@@ -85,7 +84,6 @@ export class Holds {
     }
   }
 
-  /** Ends all shards. */
   leaveAll(reason?: Error): void {
     for (const held of this.all) held.leave(reason);
   }

@@ -13,7 +13,7 @@ import { Lasting } from "./lasting.ts";
 import type { Plan } from "./plan.ts";
 import { encodeReport } from "./report.ts";
 import { sealing } from "./seals.ts";
-import { idOf, Slots, type Session } from "./session.ts";
+import { idOf, takingSlots, type Session } from "./session.ts";
 
 /** A stopping member waits this many renew intervals for a coordinator to move its shards. Then the member ends its tasks. */
 const PATIENCE = 4;
@@ -29,15 +29,13 @@ export class FleetMember {
   /** The coordinator of the fleet, while this member holds the head. */
   coordinator: Coordinator | undefined;
   readonly #context: FleetContext;
-  readonly #slots: Slots;
+  readonly #takeSlot: ReturnType<typeof takingSlots>;
   #failedRounds = 0;
   /** Before this instant the member does not try to acquire the head. */
   #standsBackUntilMs = -Infinity;
   #head: Head = NO_HEAD;
-  /** The highest revision that a head has shown. */
-  #confirmed = 0;
-  /** The highest revision that this process has carried out, in any session. */
-  #carriedOut = 0;
+  /** The highest revision that a head has shown, or that this process has carried out in any session. */
+  #known = 0;
   /** True if the fence of each shard is written before its task begins. */
   #isFenced: boolean;
   #reported = "";
@@ -48,7 +46,7 @@ export class FleetMember {
 
   constructor(settings: FleetSettings, task: ShardTask, reporter: FleetReporter) {
     this.#context = { ...settings, records: new FleetRecords(settings), reporter };
-    this.#slots = new Slots(this.#context);
+    this.#takeSlot = takingSlots(this.#context);
     this.#lasting = new Lasting(settings.clock);
     this.#isFenced = settings.fenced;
     const seal = sealing(this.#context);
@@ -94,7 +92,7 @@ export class FleetMember {
       try {
         // A member that cannot read the plan must not join, because it would never start its shards.
         const stored = await records.readPlan(true);
-        const session = await this.#slots.take(stored?.plan.members ?? new Map());
+        const session = await this.#takeSlot(stored?.plan.members);
         this.#contact(undefined);
         if (session) return session;
       } catch (error) {
@@ -165,23 +163,22 @@ export class FleetMember {
 
   /** Does a coordinator's round, or polls the head as a standby does. */
   async #poll(leadership: HeldLeadership): Promise<void> {
-    const known = Math.max(this.#confirmed, this.#carriedOut);
-    if (this.coordinator) return await this.#coordinate(this.coordinator, known);
+    if (this.coordinator) return await this.#coordinate(this.coordinator);
     const { clock, timing } = this.#context;
     const found = await this.#readHead();
     const isOpen = !found || ((found.state === "vacant" || found.state === "expired") && !found.bar);
     if (!isOpen || this.#isStopping || clock.monotonicMs() < this.#standsBackUntilMs) return;
     await this.#pause(timing.retryPeriodMs * clock.random());
     if (!leadership.isValid() || leadership.signal.aborted) return;
-    this.coordinator = await Coordinator.take(this.#context, known);
+    this.coordinator = await Coordinator.take(this.#context, this.#known);
     this.#failedRounds = 0;
   }
 
-  async #coordinate(coordinator: Coordinator, known: number): Promise<void> {
+  async #coordinate(coordinator: Coordinator): Promise<void> {
     try {
-      await coordinator.round(known);
+      await coordinator.round(this.#known);
       this.#failedRounds = 0;
-      this.#confirmed = Math.max(this.#confirmed, coordinator.plan?.revision ?? 0);
+      this.#known = Math.max(this.#known, coordinator.plan?.revision ?? 0);
       if (coordinator.isOver) this.coordinator = undefined;
     } catch (error) {
       this.#failedRounds += 1;
@@ -203,18 +200,17 @@ export class FleetMember {
     const { store, names, timing } = this.#context;
     const found = await store.read(names.head, { timeoutMs: timing.attemptTimeoutMs });
     this.#head = decodeHead(found?.value);
-    this.#confirmed = Math.max(this.#confirmed, this.#head.revision);
+    this.#known = Math.max(this.#known, this.#head.revision);
     return found;
   }
 
-  /** Carries out the plan, if there is a newer one. */
   async #carryOut({ leadership, slot }: Session): Promise<void> {
-    if (this.#confirmed <= this.holds.applied) return;
+    if (this.#known <= this.holds.applied) return;
     const plan = this.coordinator ? this.coordinator.plan : await this.#readPlan();
     if (!plan) return;
     this.#isFenced = this.#context.fenced || plan.fenced;
     this.holds.apply(plan, slot, leadership, this.#isStopping);
-    this.#carriedOut = Math.max(this.#carriedOut, this.holds.applied);
+    this.#known = Math.max(this.#known, this.holds.applied);
   }
 
   /** Returns the plan only if the head names the plan's write. Such a write was acknowledged, so no failover undoes it. */
@@ -229,7 +225,6 @@ export class FleetMember {
     return counts() ? found?.plan : undefined;
   }
 
-  /** Publishes this member's report, if it has changed. */
   async #report(leadership: HeldLeadership): Promise<void> {
     const { memberId, shards, fenced, weight, maxShards, priority, timing } = this.#context;
     const id = idOf(leadership);

@@ -2,12 +2,12 @@
 
 import { ConfigurationError, type LeaseSnapshot, type LeaseStore } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
-import { FleetNames } from "./fleet-names.ts";
 import { DEFAULT_LEASE_MS, storeOf } from "./fleet-options.ts";
+import type { FleetRecords } from "./fleet-records.ts";
 import { openFleet, type MemberStatus } from "./fleet-status.ts";
 import { decodeHead } from "./head.ts";
 import { decodePlan } from "./plan-text.ts";
-import { ownerOf, type Plan } from "./plan.ts";
+import { emptyPlan, ownerOf } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
 /** An order tries this many times to write the plan, because a coordinator may write it at the same time. */
@@ -26,11 +26,10 @@ export async function releaseShard(
   shard: string,
   { ifTerm }: { readonly ifTerm: number },
 ): Promise<boolean> {
-  const names: FleetNames = new FleetNames(fleet);
-  names.checkShard(shard);
+  const records: FleetRecords = openFleet(store, fleet);
+  records.options.names.checkShard(shard);
   if (!Number.isSafeInteger(ifTerm))
     throw new ConfigurationError(`ifTerm is ${String(ifTerm)}; it must be the term of the shard.`);
-  const records = openFleet(store, fleet);
   for (let tries = 0; tries < TRIES; tries += 1) {
     const { plan, version } = (await records.readPlan(true)) ?? {};
     const entry = plan?.shards.get(shard);
@@ -90,7 +89,7 @@ export async function resetFleet(
   if (terms.length === 0) throw new ConfigurationError(`The store has no record of a fleet '${fleet}'; is that its name?`);
   // This revision is higher than all terms of the fleet.
   const revision = Math.max(...terms, Math.floor(clock.wallMs() / 1_000)) + 1;
-  const plan: Plan = { revision, leaseMs, fenced: false, members: new Map(), shards: new Map() };
+  const plan = emptyPlan(revision, leaseMs);
   // This plan marks the reset, and grants nothing.
   if (!(await records.writePlan({ ...plan, isResetting: true }, found?.version))) throw wroteFirst(fleet);
   await records.tell(revision);

@@ -108,7 +108,6 @@ function memberOf(row: unknown, revision: number): [number, Member] {
   return [slot, { term, id, asked: age === 0 ? 0 : revision - age + 1 }];
 }
 
-/** Returns the numbers of a column. */
 function column(found: unknown, count: number, width: number): number[] {
   if (typeof found !== "string" || found.length !== count * width) throw notAPlan();
   return Array.from({ length: count }, (_, index) => {

@@ -37,6 +37,11 @@ export interface Plan {
   readonly shards: ReadonlyMap<string, Entry>;
 }
 
+/** Returns a plan that names no session and no shard. */
+export function emptyPlan(revision: number, leaseMs: number): Plan {
+  return { revision, leaseMs, fenced: false, members: new Map(), shards: new Map() };
+}
+
 /** The count of failures in a row stops at this number. At this number the rest has its greatest length. */
 export const MAX_FAILS = 7;
 

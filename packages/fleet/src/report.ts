@@ -51,11 +51,9 @@ export function encodeReport(report: Report): string {
     const whole = text(report, toRanges(draining), ended);
     if (Buffer.byteLength(whole) <= MAX_BYTES) return whole;
   }
-  let named = ended.length;
-  for (;;) {
+  for (let named = ended.length; ; named = Math.floor(named / 2)) {
     const part = text(report, "all", ended.slice(0, named));
     if (named === 0 || Buffer.byteLength(part) <= MAX_BYTES) return part;
-    named = Math.floor(named / 2);
   }
 }
 
@@ -122,7 +120,6 @@ export function isWeight(weight: unknown): weight is number {
   return typeof weight === "number" && weight >= 0.01 && weight <= 100;
 }
 
-/** A range of numbers, or a name. */
 type Range = string | readonly [first: number, last: number];
 
 /** Returns the names as ranges. A name that is no whole number in its usual form stays a name. */

@@ -4,11 +4,10 @@ import { isSession, letGo, MAX_FAILS, ownerOf } from "./plan.ts";
 import type { Entry, Freed, Member, Plan, Seen } from "./plan.ts";
 import { roomBeside } from "./plan-text.ts";
 import type { Report } from "./report.ts";
-import { sharesOf } from "./share.ts";
+import { setShares, type Sharer } from "./share.ts";
 
 /** The inputs of the next plan besides the old plan and the slots. Only the input `over` can take a shard from its holder. */
 export interface Wishes {
-  /** The names of the shards that the next plan shall have. */
   readonly shards: readonly string[];
   /** False while members join and leave. While it is false, no held shard moves for balance. */
   readonly settled: boolean;
@@ -16,7 +15,6 @@ export interface Wishes {
   readonly warned: boolean;
   /** True if a member has joined or left a moment ago. While it is true and most shards are free, no shard is granted. */
   readonly gathering: boolean;
-  /** The slots whose sessions are over. */
   readonly over: ReadonlySet<number>;
   /** The shards that still rest after a failure. */
   readonly resting: ReadonlySet<string>;
@@ -29,7 +27,6 @@ export interface Wishes {
 /** A shard that its holder has given back. */
 export interface GivenBack {
   readonly shard: string;
-  /** The id of the holder's session. */
   readonly by: string;
   readonly how: Freed;
   /** The number of failures in a row, including this one if it is a failure. */
@@ -52,17 +49,6 @@ export interface Revision {
 /** The most moves for balance that are under way at once. */
 const MAX_MOVES = 256;
 
-/** A member that can be granted shards. */
-interface Able {
-  readonly slot: number;
-  readonly report: Report;
-  /** The shards that count in the member's share. */
-  readonly kept: string[];
-  /** The number of the member's shards that were given back lately. They do not count in its share. */
-  apart: number;
-  share: number;
-}
-
 export function revise(old: Plan, seen: Seen, wishes: Wishes): Revision {
   return new NextPlan(old, seen, wishes).revise();
 }
@@ -76,8 +62,7 @@ class NextPlan {
   readonly #members = new Map<number, Member>();
   readonly #shards = new Map<string, Entry>();
   readonly #givenBack = new Map<string, GivenBack>();
-  readonly #able: Able[] = [];
-  /** The number of shards whose holders are asked to leave. */
+  readonly #able: Sharer[] = [];
   #underWay = 0;
   /** True if a change waits until all members poll often, or until gathering ends. */
   #pending = false;
@@ -192,7 +177,7 @@ class NextPlan {
 
   /** Counts the shards of each member, and sets the member's share. Returns the shards that can be granted now. */
   #count(): { free: string[]; returned: string[] } {
-    const bySlot = new Map<number | undefined, Able>(this.#able.map((one) => [one.slot, one]));
+    const bySlot = new Map<number | undefined, Sharer>(this.#able.map((one) => [one.slot, one]));
     const free: string[] = [];
     const returned: string[] = [];
     // Resting shards count in the shares, too. Otherwise one failure would move other shards.
@@ -215,20 +200,15 @@ class NextPlan {
       if (canBeGranted) free.push(shard);
       if (!leaving) holder?.kept.push(shard);
     }
-    const sharers = this.#able.map(({ slot, report: { weight, maxShards, priority }, kept, apart }) => {
-      return { slot, weight, most: Math.max(maxShards - apart, 0), priority, has: kept.length };
-    });
-    const shares = sharesOf(sharers, total);
-    for (const one of this.#able) one.share = shares.get(one.slot) ?? 0;
+    setShares(this.#able, total);
     return { free, returned };
   }
 
   /** Asks holders to leave shards that are no longer wanted. Asks stopping members to leave all of their shards. */
   #askToLeave(): void {
-    for (const [shard, entry] of this.#shards) {
-      const { slot, leaving } = entry;
-      const owner = slot === undefined ? undefined : this.#members.get(slot);
-      if (slot === undefined || !owner || leaving) continue;
+    for (const [shard, { slot = -1, leaving }] of this.#shards) {
+      const owner = this.#members.get(slot);
+      if (!owner || leaving) continue;
       const one = this.#seen.get(slot);
       const stops = isSession(owner, one) && one?.report?.stopping === true;
       if (stops || !this.#wanted.has(shard)) this.#leave(shard);
@@ -237,16 +217,17 @@ class NextPlan {
 
   /** Asks the holder to leave a shard, once all members poll often. The request is never withdrawn. */
   #leave(shard: string): void {
-    const entry = this.#shards.get(shard);
-    const owner = entry?.slot === undefined ? undefined : this.#members.get(entry.slot);
-    if (entry?.slot === undefined || !owner) return;
+    const entry = this.#shards.get(shard) ?? FREE;
+    const { slot = -1 } = entry;
+    const owner = this.#members.get(slot);
+    if (!owner) return;
     if (!this.#wishes.warned) {
       this.#pending = true;
       return;
     }
     this.#shards.set(shard, { ...entry, leaving: true });
-    this.#members.set(entry.slot, { ...owner, asked: this.#revision });
-    const kept = this.#able.find(({ slot }) => slot === entry.slot)?.kept ?? [];
+    this.#members.set(slot, { ...owner, asked: this.#revision });
+    const kept = this.#able.find((one) => one.slot === slot)?.kept ?? [];
     if (kept.includes(shard)) kept.splice(kept.indexOf(shard), 1);
     this.#underWay += 1;
   }

@@ -36,7 +36,6 @@ function namesOfShards(shards: unknown, names: FleetNames): readonly string[] {
   );
 }
 
-/** The option `shards`, checked. */
 export interface ShardSource {
   /** Members whose lists are equal have equal marks. */
   readonly mark: string;
@@ -105,7 +104,6 @@ async function within<T>(clock: Clock, timeoutMs: number, ask: () => T | Promise
   return await Promise.race([(async () => await ask())(), late]).finally(() => answered.abort());
 }
 
-/** Returns a hash of the names that does not depend on their order. */
 function hashOf(list: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(list.toSorted())).digest("base64url").slice(0, 12);
 }

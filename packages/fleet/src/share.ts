@@ -1,50 +1,48 @@
 // Computes how many shards each member shall have.
 
+import type { Report } from "./report.ts";
+
+/** A member that can be granted shards. */
 export interface Sharer {
   readonly slot: number;
-  readonly weight: number;
-  /** The most shards that this member takes. */
-  readonly most: number;
-  readonly priority: number;
-  /** The number of shards that this member has now. */
-  readonly has: number;
+  readonly report: Report;
+  /** The shards that count in the member's share. */
+  readonly kept: string[];
+  /** The number of the member's shards that were given back lately. They do not count in its share. */
+  apart: number;
+  share: number;
 }
 
 /**
- * Returns the number of shards for each slot. Members of the highest priority get shards first, up to their limits. The next
- * priority shares the rest. Members of one priority share by weight. Rounding leaves a few shards over. They go to the members
- * that already have the most beyond their share, so that few shards move.
+ * Sets the share of each member. Members of the highest priority get shards first, up to their limits. The next priority shares
+ * the rest. Members of one priority share by weight. Rounding leaves a few shards over. They go to the members that already have
+ * the most beyond their share, so that few shards move.
  */
-export function sharesOf(members: readonly Sharer[], total: number): Map<number, number> {
-  const shares = new Map(members.map(({ slot }) => [slot, 0]));
+export function setShares(members: readonly Sharer[], total: number): void {
+  const priorities = new Set(members.map(({ report }) => report.priority));
   let left = total;
-  for (const tier of [...new Set(members.map(({ priority }) => priority))].toSorted((a, b) => b - a)) {
-    left = shareOut(
-      members.filter(({ priority }) => priority === tier),
-      left,
-      shares,
-    );
+  for (const tier of [...priorities].toSorted((a, b) => b - a)) {
+    const peers = members.filter(({ report }) => report.priority === tier);
+    left = shareOut(peers, left);
   }
-  return shares;
 }
 
 /** Divides the shards among members of one priority. Returns the number of shards that are left. */
-function shareOut(members: readonly Sharer[], total: number, shares: Map<number, number>): number {
+function shareOut(members: readonly Sharer[], total: number): number {
   if (members.length === 0) return total;
-  const weight = members.reduce((sum, one) => sum + one.weight, 0);
+  const weight = members.reduce((sum, { report }) => sum + report.weight, 0);
+  const partOf = ({ report }: Sharer): number => (total * report.weight) / weight;
+  const most = ({ report, apart }: Sharer): number => Math.max(report.maxShards - apart, 0);
   // A member whose share reaches its limit gets the limit. The other members share the rest.
-  const full = members.filter((one) => one.most <= (total * one.weight) / weight);
+  const full = members.filter((one) => most(one) <= partOf(one));
+  const rest = (): number => members.reduce((left, { share }) => left - share, total);
+  for (const one of full) one.share = most(one);
   if (full.length > 0) {
-    for (const { slot, most } of full) shares.set(slot, most);
-    const taken = full.reduce((sum, { most }) => sum + most, 0);
     const others = members.filter((one) => !full.includes(one));
-    return shareOut(others, total - taken, shares);
+    return shareOut(others, rest());
   }
-  const whole = members.map((one) => ({ ...one, share: Math.floor((total * one.weight) / weight) }));
-  let odd = total - whole.reduce((sum, { share }) => sum + share, 0);
-  for (const { slot, share } of whole.toSorted((a, b) => b.has - b.share - (a.has - a.share) || a.slot - b.slot)) {
-    shares.set(slot, share + (odd > 0 ? 1 : 0));
-    odd -= 1;
-  }
+  for (const one of members) one.share = Math.floor(partOf(one));
+  const beyond = ({ kept, share }: Sharer): number => kept.length - share;
+  for (const one of members.toSorted((a, b) => beyond(b) - beyond(a) || a.slot - b.slot).slice(0, rest())) one.share += 1;
   return 0;
 }

@@ -157,10 +157,11 @@ test("orders refuse bad input before any request", async () => {
   await expect(resetFleet(store, "f", { signal: 1 as never })).rejects.toThrow("signal must be an AbortSignal");
 });
 
-test("a store with leases of its own keeps a fleet in its records, where an evicted member loses its session", async () => {
+test("a store with leases of its own keeps a fleet in its `fleets`, where an evicted member loses its session", async () => {
   const clock = new VirtualClock(5);
-  const { records, capabilities } = new MemoryLeaseStore({ clock });
-  const own = { name: "own", clock, records, capabilities: { ...capabilities, fleet: undefined }, acquire: () => undefined };
+  const fleets = new MemoryLeaseStore({ clock });
+  const capabilities = { ...fleets.capabilities, fleet: undefined };
+  const own = { name: "own", clock, fleets, capabilities, acquire: () => undefined };
   const store = own as unknown as LeaseStore;
   const fleet = new Fleet({ store, fleet: "f", shards: 1, logger: false });
   const terms: number[] = [];

@@ -1,6 +1,28 @@
 import { fc } from "@fast-check/vitest";
 import { expect, test } from "vitest";
-import { sharesOf, type Sharer } from "../src/share.ts";
+import { setShares } from "../src/share.ts";
+import { report } from "./reports.ts";
+
+interface Sharer {
+  readonly slot: number;
+  readonly weight: number;
+  readonly most: number;
+  readonly priority: number;
+  readonly has: number;
+}
+
+/** Returns the share of each slot. */
+function sharesOf(members: readonly Sharer[], total: number): Map<number, number> {
+  const all = members.map(({ slot, weight, most, priority, has }) => ({
+    slot,
+    report: report({ weight, priority, maxShards: most }),
+    kept: Array.from({ length: has }, String),
+    apart: 0,
+    share: 0,
+  }));
+  setShares(all, total);
+  return new Map(all.map(({ slot, share }) => [slot, share]));
+}
 
 const member = (slot: number, rest: Partial<Sharer> = {}): Sharer => ({
   slot,
