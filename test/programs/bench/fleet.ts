@@ -1,6 +1,10 @@
+import { BlobLeaseStore } from "@leasehold/azure-blob";
+import type { LeaseStore } from "@leasehold/core";
 import { Fleet } from "@leasehold/fleet";
 import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
+import { containerOn } from "@leasehold/test-kit/simulated/azure-http";
+import { AzureService } from "@leasehold/test-kit/simulated/azure-service";
 import { moves } from "./fleet-moves.ts";
 import { heapAfterGc } from "./heap.ts";
 import { RequestCounter } from "./request-counter.ts";
@@ -28,22 +32,37 @@ export const fleet: Section = {
     for (const members of [3, 10, 100]) {
       for (const shards of [10, 1_000, 8_000]) results.push(await requests(members, shards));
     }
+    for (const members of [3, 10]) results.push(await requests(members, 10, "azure-blob"));
     results.push(await memory(), ...(await moves()));
     return results;
   },
 };
 
-async function requests(members: number, shards: number): Promise<Result> {
-  await using world = new Calm(members, shards);
+/** How each process of a virtual clock opens its store. */
+const STORES = {
+  memory(clock: VirtualClock): () => LeaseStore {
+    const records = new MemoryRecordStore(clock);
+    return () => new RecordLeaseStore(records, { clock });
+  },
+  "azure-blob"(clock: VirtualClock): () => LeaseStore {
+    const service = new AzureService(() => clock.wallMs());
+    const container = containerOn((request) => service.answer(request));
+    return () => new BlobLeaseStore({ container, clock, createContainer: true });
+  },
+};
+
+async function requests(members: number, shards: number, store: keyof typeof STORES = "memory"): Promise<Result> {
+  await using world = new Calm(members, shards, store);
   await world.clock.advance(SETTLE_MS);
   if (world.held() !== shards) throw new Error(`${world.held()} of ${shards} shards are held.`);
   const each: number[] = [];
   for (let interval = 0; interval < INTERVALS; interval += 1) {
     using counter = new RequestCounter();
     await world.clock.advance(RENEW_INTERVAL_MS);
-    each.push(counter.of("memory") / members);
+    each.push(counter.of(store) / members);
   }
-  return { measure: `${members} members, ${shards} shards`, unit: "requests a member and interval", ...summarize(each) };
+  const place = store === "memory" ? "" : " on Azure blobs";
+  return { measure: `${members} members, ${shards} shards${place}`, unit: "requests a member and interval", ...summarize(each) };
 }
 
 async function memory(): Promise<Result> {
@@ -59,18 +78,17 @@ async function memory(): Promise<Result> {
   return { measure: "a shard of a member with 1,000", unit: "bytes", goal: SHARD_BYTES, ...summarize([(large - small) / 1_000]) };
 }
 
-/** A fleet in virtual time, on a store in memory. Its tasks wait for their signals. */
+/** A fleet in virtual time. Its tasks wait for their signals. */
 class Calm implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly #fleets: readonly Fleet[];
   readonly #running: ReadonlyArray<Promise<void>>;
 
-  constructor(members: number, shards: number) {
+  constructor(members: number, shards: number, on: keyof typeof STORES = "memory") {
     this.clock = new VirtualClock(members);
-    const records = new MemoryRecordStore(this.clock);
+    const open = STORES[on](this.clock);
     this.#fleets = Array.from({ length: members }, (_, index) => {
-      const store = new RecordLeaseStore(records, { clock: this.clock });
-      return new Fleet({ store, fleet: "f", shards, memberId: `m${index}`, logger: false });
+      return new Fleet({ store: open(), fleet: "f", shards, memberId: `m${index}`, logger: false });
     });
     this.#running = this.#fleets.map((one) =>
       one.run(({ signal }) => new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }))),
