@@ -164,6 +164,25 @@ test("the promise of a tick settles after the missed ones before it, with their 
   expect(done).toEqual([3, 2]);
 });
 
+test("with catchUp a tick rejects with its job's own error, and one that comes again sends nothing", async () => {
+  let requests = 0;
+  const network = promptNetwork();
+  const { store } = connect((request) => {
+    requests += 1;
+    return network(request);
+  });
+  const catchUp = { ...all, previous: (ms: number) => ms - MINUTE_MS };
+  const errors = [new Error("disk full")];
+  const onTick = viaNodeSchedule({ store, name: "refresh", logger: false, catchUp }, () => {
+    for (const error of errors.splice(0)) throw error;
+  });
+  await expect(world.runUntil(onTick(new Date(SINCE_MS)))).rejects.toEqual(new Error("disk full"));
+  await expect(world.runUntil(onTick(new Date(SINCE_MS)))).resolves.toMatchObject({ ran: true });
+  requests = 0;
+  await expect(world.runUntil(onTick(new Date(SINCE_MS)))).resolves.toEqual({ ran: false, reason: "done" });
+  expect(requests).toBe(0);
+});
+
 test("a tick that failed for good is done after an administrator has reopened it", async () => {
   const host = new Host(world, service);
   let isBroken = true;
