@@ -97,6 +97,21 @@ test("a rolling deploy, a new process first, moves each of 100 shards about once
   expect(world.starts).toBeLessThanOrEqual(110);
 });
 
+test("members that replace others take their slots, so that records do not pile up", async () => {
+  const world = await started(["a0", "b0", "c0"]);
+  for (let deploy = 1; deploy <= 10; deploy += 1) {
+    for (const name of ["a", "b", "c"]) {
+      const former = named(world, `${name}${deploy - 1}`);
+      world.start(`${name}${deploy}`);
+      former.stop();
+      await world.until(() => former.isDone && world.problem() === undefined);
+    }
+  }
+  const slots = [...world.names].filter((name) => name.includes("/member/"));
+  // 33 members in all. A process chooses among the first 8 free slots.
+  expect(slots.length).toBeLessThanOrEqual(15);
+});
+
 test("at most three of five members work, and another one follows a crash", async () => {
   const world = new World(3, { shards: numbered(3), storeClock: true, fleet: { shards: undefined, atMost: 3 } });
   for (const name of ["a", "b", "c", "d", "e"]) world.start(name);
