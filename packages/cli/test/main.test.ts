@@ -1,6 +1,6 @@
 /** The command as a process of its own, under conditions that end it before any verb runs. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmdirSync } from "node:fs";
+import { mkdtempSync, rmdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { commandEnvironment, commandLine, runCommand } from "@leasehold/test-kit/processes/leasehold-command";
@@ -25,6 +25,17 @@ test("--version prints the version", async () => {
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     stderr: "",
   });
+});
+
+test("a wrapper optimises hardly any code, because that code would take memory for as long as it runs", () => {
+  const folder = mkdtempSync(join(tmpdir(), "leasehold-memory-"));
+  const store = `sqlite://${folder}/a.db`;
+  const [file, ...args] = commandLine(["run", "--store", store, "--election", "e", "--", "true"], ["--trace-opt"]);
+  const { status, stdout } = spawnSync(file, args, { env: commandEnvironment(), encoding: "utf8" });
+  rmSync(folder, { recursive: true });
+  expect(status).toBe(0);
+  // Node.js itself has optimised a few functions before the command starts, and a hundred more in its course otherwise.
+  expect(stdout.match(/^\[compiling method /gm)?.length ?? 0).toBeLessThan(30);
 });
 
 test("works in a folder that was deleted", () => {
