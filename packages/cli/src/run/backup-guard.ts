@@ -13,6 +13,9 @@ import type { Writable } from "node:stream";
  * after the kill instant. A wrapper that still runs has noticed before that the guard does not answer. The timer does nothing if
  * the script is dead or frozen, because no order would replace it then.
  *
+ * A shell that can start no process ends with an error. Then `exec` replaces it, which needs no new process. The new shell kills
+ * the group first, which makes room for the search. It does not try for ever.
+ *
  * The script waits for each timer that it ends, and the timer for its `sleep`. Otherwise each order would leave a zombie. CONT
  * keeps this wait short even if somebody has stopped the timer.
  *
@@ -21,8 +24,13 @@ import type { Writable } from "node:stream";
  */
 const SCRIPT = `
 trap "" HUP INT QUIT TERM
-trap 'stop; exit' USR2
-id= until=0 group= timer=
+trap 'stop; leave' USR2
+id=$1 until=\${2:-0} group=$3 timer=$4 tries=$5
+trap 'exec /bin/sh -c "$0" "$0" "$id" "$until" "$group" "$timer" "$tries"' EXIT
+leave() {
+  trap - EXIT
+  exit 0
+}
 stop() {
   [ -n "$timer" ] || return 0
   kill -USR1 "$timer"
@@ -30,6 +38,8 @@ stop() {
   wait "$timer"
 }
 end() {
+  tries=$((tries + 1))
+  [ "$tries" -lt 9999 ] || leave
   [ -z "$group" ] || kill -KILL -- "-$group"
   for again in 1 2 3 4 5; do
     for file in $(grep -ls -- "$id" /proc/[0-9]*/environ; grep -ls -- ") . [0-9]* [0-9]* \${group:-none} " /proc/[0-9]*/stat); do
@@ -41,7 +51,7 @@ end() {
 }
 while read -r first second third; do
   stop
-  [ "$first" = done ] && exit 0
+  [ "$first" = done ] && leave
   id=$first until=$second group=$third timer=
   read -r up rest </proc/uptime || continue
   left=$((until + 20 - \${up%.*} * 100 - (1\${up#*.} - 100)))
@@ -56,10 +66,12 @@ while read -r first second third; do
   ) &
   timer=$!
 done
-[ -n "$id" ] || exit 0
-while kill -0 "$PPID" && read -r up rest </proc/uptime && [ "\${up%.*}\${up#*.}" -lt "$until" ]; do sleep 0.1; done
+[ -n "$id" ] || leave
+lives() { read -r stat </proc/$PPID/stat && [ "$stat" = "\${stat%) [ZX] *}" ] && read -r up rest </proc/uptime; }
+while lives && [ "\${up%.*}\${up#*.}" -lt "$until" ]; do sleep 0.1; done
 end
 stop
+leave
 `;
 
 /** A shell of about 1 MB that acts if the guard is killed or silent, and the wrapper does not act either. */
@@ -93,7 +105,7 @@ function start(): ChildProcess | undefined {
   const { PATH = "/usr/bin:/bin" } = process.env;
   try {
     const stdio = ["pipe", "ignore", "ignore"] as const;
-    return spawn("/bin/sh", ["-c", SCRIPT], { detached: true, cwd: "/", env: { PATH }, stdio: [...stdio] });
+    return spawn("/bin/sh", ["-c", SCRIPT, SCRIPT], { detached: true, cwd: "/", env: { PATH }, stdio: [...stdio] });
   } catch {
     return undefined;
   }

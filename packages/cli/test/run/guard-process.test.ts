@@ -3,13 +3,14 @@ import childProcess, { type ChildProcess } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { tmpdir } from "node:os";
+import { tmpdir, uptime as systemUptimeS } from "node:os";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { setImmediate as immediate } from "node:timers/promises";
 import { reachesState } from "@leasehold/test-kit/processes/process-state";
 import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { BackupGuard } from "../../src/run/backup-guard.ts";
 import type { GuardOrder } from "../../src/run/guard-order.ts";
 import { GuardProcess } from "../../src/run/guard-process.ts";
 import { after, machineNow } from "../../src/run/machine-clock.ts";
@@ -280,6 +281,19 @@ test.runIf(process.platform === "linux")("a backup guard does not act if the wra
   guard.dismiss();
   await reachesState(backup!, "gone");
   expect(command.exitCode ?? command.signalCode).toBe(null);
+});
+
+test.runIf(process.platform === "linux")("a backup guard goes on after an error that ends a shell", async () => {
+  // A shell also ends if it can start no process. An order that is no number has the same effect on any machine.
+  const backup = new BackupGuard();
+  onTestFinished(() => backup.dismiss());
+  const command = realSpawn("sleep", ["1000"], { detached: true, stdio: "ignore" });
+  const exited = once(command, "exit");
+  onTestFinished(() => signalAll([command.pid!], "SIGKILL"));
+  const until = Math.floor(systemUptimeS() * 100);
+  backup.input!.write(`${TERM_ID} ${until + 60_000} ${command.pid}\n${TERM_ID} 0x ${command.pid}\n`);
+  backup.input!.end();
+  expect(await exited).toEqual([null, "SIGKILL"]);
 });
 
 test.runIf(process.platform === "linux")("no pattern for the tool or for its command matches the backup guard", async () => {
