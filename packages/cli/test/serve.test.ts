@@ -267,7 +267,9 @@ describe("every answer", () => {
     const typeOf = async (path: string): Promise<unknown> => (await a.ask(path)).headers["content-type"];
     expect(await typeOf("/dashboard.html")).toBe("text/html; charset=utf-8");
     expect(await typeOf("/dashboard.css")).toBe("text/css; charset=utf-8");
-    expect(await typeOf("/dashboard.js")).toBe("text/javascript; charset=utf-8");
+    for (const script of ["/dashboard.js", "/elements.js", "/fleets.js"]) {
+      expect(await typeOf(script)).toBe("text/javascript; charset=utf-8");
+    }
   });
 
   test("ends with the server, which does not listen after its disposal", async () => {
