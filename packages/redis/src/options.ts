@@ -9,6 +9,8 @@ export interface RedisLeaseStoreOptions extends RecordLeaseStoreOptions {
   /**
    * Your client: a `Redis` or `Cluster` of ioredis or iovalkey, or a client or cluster of `redis`. The store does not use its
    * connection. It opens two of its own with the client's settings, on which nothing waits and nothing is sent again.
+   *
+   * Or a client of Valkey GLIDE or of Upstash, which the store uses itself. Then standbys poll.
    */
   readonly client?: unknown;
   /** A URL: `redis://user:password@host:6379/0`, or `rediss://` for TLS. Needs the package ioredis or redis. */
@@ -24,6 +26,8 @@ const OPTIONS: Readonly<Record<keyof RedisLeaseStoreOptions, true>> = { client: 
 export interface CheckedOptions {
   readonly driver: () => Promise<RedisDriver>;
   readonly prefix: string;
+  /** True if the client library has connections that listen. */
+  readonly pushes: boolean;
 }
 
 /** @throws {ConfigurationError} for options that cannot work. */
@@ -38,8 +42,8 @@ export function checkedOptions(options: RedisLeaseStoreOptions): CheckedOptions 
   }
   if (url === undefined) {
     const driver = driverOf(client);
-    return { driver: () => Promise.resolve(driver), prefix };
+    return { driver: () => Promise.resolve(driver), prefix, pushes: driver.pushes ?? true };
   }
   checkRedisUrl(url);
-  return { driver: async () => await driverOfUrl(url), prefix };
+  return { driver: async () => await driverOfUrl(url), prefix, pushes: true };
 }

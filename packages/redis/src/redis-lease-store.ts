@@ -49,7 +49,7 @@ export class RedisLeaseStore extends RecordLeaseStore implements AsyncDisposable
 
   /** Sends nothing. @throws {ConfigurationError} unless exactly one of a usable client and a URL is given. */
   constructor(options: RedisLeaseStoreOptions) {
-    const { driver, prefix } = checkedOptions(options);
+    const { driver, prefix, pushes } = checkedOptions(options);
     const { clock = systemClock } = options;
     const connections = new RedisConnections(driver, clock);
     const scripts = new ScriptRunner(connections, clock);
@@ -60,7 +60,7 @@ export class RedisLeaseStore extends RecordLeaseStore implements AsyncDisposable
       list: listing.list.bind(listing),
     };
     const records: RecordStore = new RedisRecordStore(location, scripts, connections, clock);
-    super(withWatch(records, listener, prefix), { clock });
+    super(pushes ? withWatch(records, listener, prefix) : records, { clock });
     this.#prefix = prefix;
     this.#clock = clock;
     this.#connections = connections;

@@ -2,9 +2,10 @@
 import { RedisLeaseStore } from "@leasehold/redis";
 import { LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
+import { GlideClusterClient } from "@valkey/valkey-glide";
 import { Cluster } from "ioredis";
 import { createCluster } from "redis";
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { CLIENTS, hasNoRedis, startServer, test as base, type Server } from "./redis-test.ts";
 
 const SLOTS = 16_384;
@@ -44,6 +45,23 @@ describe.skipIf(hasNoRedis)("a cluster", () => {
     }
     const counts = await Promise.all(nodes.map(({ admin }) => admin.dbsize()));
     expect(Math.min(...counts)).toBeGreaterThan(0);
+    const listed = await Array.fromAsync(store.list("election-"));
+    expect(listed.map(({ election }) => election).toSorted()).toEqual(ELECTIONS.toSorted());
+    expect((await store.check({ election: "e" })).warnings).toEqual([
+      expect.stringContaining("appendonly is no"),
+      expect.stringContaining("a failover may undo"),
+    ]);
+  });
+
+  test("a client of GLIDE leads, renews and lists on every node", async ({ nodes }) => {
+    const addresses = [{ host: "127.0.0.1", port: nodes[0]!.port }];
+    const client = await GlideClusterClient.createClient({ addresses, requestTimeout: 10_000 });
+    onTestFinished(() => client.close());
+    await using store = new RedisLeaseStore({ client, prefix: "glide:" });
+    for (const election of ELECTIONS) {
+      const lease = await win(store, { election });
+      await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: true });
+    }
     const listed = await Array.fromAsync(store.list("election-"));
     expect(listed.map(({ election }) => election).toSorted()).toEqual(ELECTIONS.toSorted());
     expect((await store.check({ election: "e" })).warnings).toEqual([

@@ -22,7 +22,7 @@ test("takes a client of ioredis or redis, a cluster of either, or a URL", () => 
 test.each<[problem: string, options: unknown, says: string]>([
   ["neither a client nor a URL", {}, "it was given neither"],
   ["both", { client, url: "redis://127.0.0.1" }, "it was given both"],
-  ["a client of another library", { client: { get: () => undefined } }, "client is neither"],
+  ["a client of another library", { client: { get: () => undefined } }, "client is no client that the store knows"],
   ["a host", { url: "127.0.0.1:6379" }, "url cannot be read"],
   ["another scheme", { url: "http://127.0.0.1:6379" }, "url cannot be read"],
   ["a password with a slash", { url: "redis://user:lamp/light@127.0.0.1" }, "url cannot be read"],

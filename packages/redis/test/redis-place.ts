@@ -9,8 +9,8 @@ import { redis as testStore } from "@leasehold/test-kit/stores/redis";
 import type { OpenStore } from "@leasehold/test-kit/stores/test-store";
 import type { Redis } from "ioredis";
 
-/** Makes the user's client of one process. */
-export type MakeClient = (port: number) => object;
+/** Makes the user's client of one process. A client that the store uses itself is closed at the end. */
+export type MakeClient = (port: number) => object | Promise<{ close(): void }>;
 
 /** Makes every time that a place's hashes have earlier, by a number of microseconds. */
 const EARLIER = `
@@ -27,16 +27,19 @@ end`;
 export class RedisPlace implements TestEnvironment {
   readonly #admin: Redis;
   readonly #port: number;
+  readonly #service: number;
   readonly #prefix: string;
   readonly #client: MakeClient;
   readonly #time: MovedTime;
-  readonly #stores: RedisLeaseStore[] = [];
+  readonly #opened = new AsyncDisposableStack();
   #network: TcpNetwork | undefined;
   #guarding: OpenStore | undefined;
 
-  constructor(admin: Redis, port: number, prefix: string, client: MakeClient) {
+  /** @param service the port that the client is for. Upstash's is not that of the server. */
+  constructor(admin: Redis, port: number, prefix: string, client: MakeClient, service = port) {
     this.#admin = admin;
     this.#port = port;
+    this.#service = service;
     this.#prefix = prefix;
     this.#client = client;
     this.#time = new MovedTime({
@@ -53,7 +56,7 @@ export class RedisPlace implements TestEnvironment {
   }
 
   async connectWith(clock: Clock): Promise<RedisLeaseStore> {
-    return this.#store(this.#port, { clock });
+    return await this.#store(this.#service, { clock });
   }
 
   async pass(ms: number): Promise<void> {
@@ -61,9 +64,9 @@ export class RedisPlace implements TestEnvironment {
   }
 
   async connectUnreliably(): Promise<UnreliableConnection> {
-    const network = this.#network ?? (await TcpNetwork.open(this.#port));
+    const network = this.#network ?? (await TcpNetwork.open(this.#service));
     this.#network = network;
-    const store = this.#store(network.port, { farthest: () => network.farthest });
+    const store = await this.#store(network.port, { farthest: () => network.farthest });
     await warmUp(store);
     return { store, faults: network };
   }
@@ -88,7 +91,7 @@ export class RedisPlace implements TestEnvironment {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#time.stop();
-    for (const store of this.#stores) await store.close();
+    await this.#opened.disposeAsync();
     await this.#guarding?.close();
     await this.#network?.[Symbol.asyncDispose]();
   }
@@ -97,11 +100,10 @@ export class RedisPlace implements TestEnvironment {
     return `${this.#prefix}{${election}}`;
   }
 
-  #store(port: number, options: StoreOptions): RedisLeaseStore {
-    const make = (clock: Clock): RedisLeaseStore =>
-      new RedisLeaseStore({ client: this.#client(port), prefix: this.#prefix, clock });
-    const store = this.#time.store(make, options);
-    this.#stores.push(store);
-    return store;
+  async #store(port: number, options: StoreOptions): Promise<RedisLeaseStore> {
+    const client = await this.#client(port);
+    const make = (clock: Clock): RedisLeaseStore => new RedisLeaseStore({ client, prefix: this.#prefix, clock });
+    if ("close" in client) this.#opened.defer(() => (client as { close(): void }).close());
+    return this.#opened.use(this.#time.store(make, options));
   }
 }

@@ -31,6 +31,8 @@ export interface ConnectionEvents {
 export interface RedisDriver {
   /** The command that announces a change: SPUBLISH on a cluster, where PUBLISH goes to each node. */
   readonly publish: "PUBLISH" | "SPUBLISH";
+  /** False if no connection of this library listens. */
+  readonly pushes?: false;
   /** Begins to open a connection with the settings of the user's client. It never opens itself again. */
   open(events: ConnectionEvents): RedisConnection;
 }

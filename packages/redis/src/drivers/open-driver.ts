@@ -1,6 +1,7 @@
 import { ConfigurationError } from "@leasehold/core";
 import type { RedisDriver } from "./driver.ts";
 import { ioRedisDriver, isIoRedis } from "./ioredis.ts";
+import { lentClientDriver } from "./lent-client.ts";
 import { isNodeRedis, isNodeSentinel, nodeRedisDriver } from "./node-redis.ts";
 
 /** Returns the driver of the user's client. @throws {ConfigurationError} for any other object. */
@@ -13,9 +14,11 @@ export function driverOf(client: unknown): RedisDriver {
     }
     if (isIoRedis(client)) return ioRedisDriver(client);
     if (isNodeRedis(client)) return nodeRedisDriver(client);
+    const lent = lentClientDriver(client);
+    if (lent) return lent;
   }
   throw new ConfigurationError(
-    "client is neither a Redis or Cluster of ioredis (or iovalkey), nor a client or cluster of redis 5.9 or later. The store opens its own connections by the client's duplicate(), which other libraries do not have.",
+    "client is no client that the store knows. Give it one of ioredis, iovalkey, redis 5.9 or later, @valkey/valkey-glide or @upstash/redis, or a url.",
   );
 }
 
