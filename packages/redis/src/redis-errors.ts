@@ -71,8 +71,8 @@ const REPLICA = "the server is a replica, which may lag behind";
 function wordOf(error: unknown): string | undefined {
   const { message = "", code } = (error ?? {}) as { readonly message?: unknown; readonly code?: unknown };
   if (typeof message !== "string" || typeof code === "string") return undefined;
-  // The words of Redis 7.0 for a right that the account lacks.
-  if (message.startsWith("ERR The user executing the script can't")) return "NOPERM";
+  // The words of Redis 7.0, and of Redis 7.2 and Valkey, for a right that the account lacks.
+  if (/^ERR (The user executing the script can't|ACL failure in script:)/.test(message)) return "NOPERM";
   // Redis 6 puts the error of a script's command behind a text of its own.
   const [, inner] = /^ERR Error running script .*?: -?([A-Z]{2,})\b/.exec(message) ?? [];
   const word = inner ?? /^-?([A-Z]{2,})\b/.exec(message)?.[1];

@@ -9,6 +9,7 @@ test.each<[message: string, code: StoreErrorCode, keeps: boolean]>([
   ["WRONGPASS invalid username-password pair or user is disabled.", "STORE_UNAUTHENTICATED", true],
   ["NOPERM this user has no permissions to run the 'evalsha' command", "STORE_DENIED", true],
   ["ERR The user executing the script can't run this command or subcommand script: a, on @user_script:4.", "STORE_DENIED", true],
+  ["ERR ACL failure in script: User a has no permissions to run the 'hset' command script: b", "STORE_DENIED", true],
   ["OOM command not allowed when used memory > 'maxmemory'. script: a", "STORE_UNAVAILABLE", true],
   ["ERR Error running script (call to f_1): @user_script:1: -OOM command not allowed", "STORE_UNAVAILABLE", true],
   ["MISCONF Redis is configured to save RDB snapshots", "STORE_UNAVAILABLE", true],

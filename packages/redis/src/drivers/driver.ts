@@ -47,6 +47,11 @@ export function errorOf(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value));
 }
 
+/** Returns the error for a key whose slot no server of the cluster serves. It has the first word of the server's own answer. */
+export function slotNotServed(cause: unknown): Error {
+  return new Error("CLUSTERDOWN no server of the cluster serves the slot of this key", { cause });
+}
+
 /** Marks a rejection as handled, because its caller may await the promise much later, or never. */
 export function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);

@@ -1,6 +1,7 @@
 import {
   errorOf,
   handled,
+  slotNotServed,
   type ConnectionEvents,
   type Emitter,
   type RedisConnection,
@@ -44,8 +45,14 @@ const AT_ONCE = {
   reconnectOnError: null,
 };
 const SINGLE = { ...AT_ONCE, lazyConnect: true, retryStrategy: null, sentinelRetryStrategy: null, readOnly: false };
+/**
+ * Without the check of readiness a server's CLUSTERDOWN becomes the answer to a request. With the check, and without a strategy to
+ * reconnect, `connect()` of a cluster that lacks slots never settles.
+ */
 const CLUSTER = {
   keyPrefix: "",
+  enableReadyCheck: false,
+  retryDelayOnClusterDown: 0,
   lazyConnect: true,
   enableOfflineQueue: false,
   enableAutoPipelining: false,
@@ -69,7 +76,7 @@ export function ioRedisDriver(client: IoSingle | IoNodes): RedisDriver {
   return { publish: "PUBLISH", open: (events) => opened(client.duplicate(SINGLE), events) };
 }
 
-function isCluster(client: IoSingle | IoNodes): client is IoNodes {
+function isCluster(client: object): client is IoNodes {
   return (client as { readonly isCluster?: unknown }).isCluster === true;
 }
 
@@ -92,7 +99,13 @@ function openedCluster(cluster: IoCluster, { ended, message }: ConnectionEvents)
   return {
     ready,
     // ioredis finds the key in the command itself.
-    send: (_, command) => sendTo(cluster, command),
+    send: async (_, command) => {
+      try {
+        return await sendTo(cluster, command);
+      } catch (error) {
+        throw (error as Error).message.startsWith("Cluster isn't ready") ? slotNotServed(error) : error;
+      }
+    },
     primaries: () =>
       Promise.resolve(
         cluster.nodes("master").map(
@@ -110,7 +123,8 @@ function openedCluster(cluster: IoCluster, { ended, message }: ConnectionEvents)
 /** Connects. A lost connection is not made again, since the client has no strategy for that. */
 function begin(redis: IoRedis, ended: (error: Error) => void): Promise<void> {
   let cause: Error | undefined;
-  redis.on("error", (error: unknown) => (cause = errorOf(error)));
+  // The error of a cluster has that of a node.
+  redis.on("error", (error: { readonly lastNodeError?: unknown }) => (cause = errorOf(error.lastNodeError ?? error)));
   redis.on("end", () => ended(cause ?? new Error("The connection was closed.")));
   const connect = async (): Promise<void> => {
     try {
@@ -119,6 +133,8 @@ function begin(redis: IoRedis, ended: (error: Error) => void): Promise<void> {
       // The rejection says only that the connection was closed. The event has the cause.
       throw cause ?? error;
     }
+    // ioredis goes on with database 0 after a refused SELECT.
+    if (cause && !isCluster(redis)) throw cause;
   };
   return handled(connect());
 }

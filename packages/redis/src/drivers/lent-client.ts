@@ -88,8 +88,12 @@ function pairOf(item: unknown): unknown {
 }
 
 async function glidePrimaries(glide: Glide): Promise<readonly Send[]> {
-  const reply = (await glideReply(glide, ["PING"], "allPrimaries")) as readonly unknown[];
-  const hosts = reply.filter((_, index) => index % 2 === 0).map(String);
+  // Each server's reply stands behind its address. Their order differs from call to call.
+  const reply = (await glideReply(glide, ["TIME"], "allPrimaries")) as readonly unknown[];
+  const hosts = reply
+    .filter((_, index) => index % 2 === 0)
+    .map(String)
+    .toSorted();
   return hosts.map(
     (host): Send =>
       async (command) =>

@@ -1,6 +1,7 @@
 import {
   errorOf,
   handled,
+  slotNotServed,
   type ConnectionEvents,
   type Emitter,
   type RedisConnection,
@@ -79,11 +80,25 @@ function opened(client: NodeRedis, { ended, message }: ConnectionEvents): RedisC
 }
 
 function openedCluster(cluster: NodeCluster, { message }: ConnectionEvents): RedisConnection {
+  let cause: unknown;
   // A node's error is no end of the cluster: the next request finds out.
-  cluster.on("error", () => undefined);
+  cluster.on("error", (error: unknown) => (cause = error));
+  const connect = async (): Promise<void> => {
+    // The rejection says only that no node is available. The event has the cause.
+    await connected(cluster).catch((error: unknown) => {
+      throw cause ?? error;
+    });
+  };
   return {
-    ready: connected(cluster),
-    send: (key, command, signal) => cluster.sendCommand(key, false, command, plain(signal)),
+    ready: handled(connect()),
+    send: async (key, command, signal) => {
+      try {
+        return await cluster.sendCommand(key, false, command, plain(signal));
+      } catch (error) {
+        // The library looks up the server of a slot that has none.
+        throw error instanceof TypeError ? slotNotServed(error) : error;
+      }
+    },
     primaries: async () => {
       const clients = await Promise.all(cluster.masters.map(async (node) => await cluster.nodeClient(node)));
       return clients.map(
