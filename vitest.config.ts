@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
-import { installedIn, oldestPeers } from "./test/oldest-peers/peers.ts";
+import { installedIn, oldestPeers, PEERS } from "./test/oldest-peers/peers.ts";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests run from the sources: every package exports them under this private condition, so nothing has to be built.
@@ -80,7 +80,7 @@ function oldestPeersProject(): TestProjectInlineConfiguration {
   const include = [
     ...(project.test?.include ?? []),
     EACH_KIND,
-    "packages/{firestore,object-storage,redis,sql}/test/conformance*.test.ts",
+    ...[...PEERS.keys()].map((folder) => `packages/${folder}/test/conformance*.test.ts`),
   ];
   return {
     ...project,

@@ -1,3 +1,4 @@
+import { globSync } from "node:fs";
 import { glob, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
@@ -72,14 +73,16 @@ describe("the pages of the site", () => {
   });
 });
 
-test.each(["sql", "dynamodb", "azure-blob", "firestore", "redis", "object-storage", "kubernetes", "etcd"])(
-  "the page of a store, %s, has the sections that each has, in their order",
-  async (name) => {
-    const wanted = ["Rights", "What is stored", "Limits", "Costs", "At a failover"];
-    const headings = [...(await text(`packages/${name}/README.md`)).matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => heading);
-    expect(headings.filter((heading) => wanted.includes(heading))).toEqual(wanted);
-  },
-);
+/** A quorum and servers that vote have no service with rights and costs of its own. */
+const WITH_A_SERVICE = globSync("packages/*/src/from-url.ts", { cwd: fileURLToPath(root) })
+  .map((path) => path.split("/")[1]!)
+  .filter((name) => name !== "quorum" && name !== "voting");
+
+test.each(WITH_A_SERVICE)("the page of a store, %s, has the sections that each has, in their order", async (name) => {
+  const wanted = ["Rights", "What is stored", "Limits", "Costs", "At a failover"];
+  const headings = [...(await text(`packages/${name}/README.md`)).matchAll(/^## (.+)$/gm)].map(([, heading = ""]) => heading);
+  expect(headings.filter((heading) => wanted.includes(heading))).toEqual(wanted);
+});
 
 describe("a link of a page", () => {
   it.each([

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Plugin } from "vite";
@@ -17,6 +17,27 @@ export const OLDEST: Readonly<Record<string, { readonly version: string; readonl
     const [, name, version] = /^npm:(.+)@(.+)$/.exec(wanted) ?? [];
     return alias.startsWith(PREFIX) && name && version ? [[name, { version, alias }]] : [];
   }),
+);
+
+/**
+ * No suite imports these. The document client belongs to the user's transactions, and has the version of the client. Azure's package
+ * only issues tokens, and no emulator asks for tokens. Only a URL of Kubernetes reads YAML.
+ */
+const NOT_RUN = ["@aws-sdk/lib-dynamodb", "@azure/identity", "yaml"];
+const PACKAGES = join(import.meta.dirname, "../../packages");
+
+/** The peers of each store that has some, with their ranges, by the folder of the store. */
+export const PEERS: ReadonlyMap<string, ReadonlyArray<readonly [peer: string, range: string]>> = new Map(
+  readdirSync(PACKAGES)
+    .filter((folder) => existsSync(join(PACKAGES, folder, "src/from-url.ts")))
+    .map((folder) => {
+      const { peerDependencies } = JSON.parse(readFileSync(join(PACKAGES, folder, "package.json"), "utf8")) as {
+        readonly peerDependencies: Readonly<Record<string, string>>;
+      };
+      const peers = Object.entries(peerDependencies);
+      return [folder, peers.filter(([peer]) => !peer.startsWith("@leasehold/") && !NOT_RUN.includes(peer))] as const;
+    })
+    .filter(([, peers]) => peers.length > 0),
 );
 
 /** Has tests and packages import other versions of some packages. @param resolve returns the file of a module of one of them. */
