@@ -98,7 +98,10 @@ export function toStoreError(
   const notApplied = isRefused || wasNeverSent(name) || NOT_SENT.has(name);
   const cause = Object.assign(new Error(message), { name, ...(status === 0 ? {} : { status }) });
   const what = `${name}${status === 0 ? "" : ` (HTTP ${status})`}`;
-  const text = `: ${told === "" ? `${what}.` : `${what}: ${message}`}${ADVICE[store][code] ?? ""}`;
+  // A bucket may exist behind a server that gives its answers no id.
+  const isForeign = code === "STORE_MISSING" && !isFromService;
+  const advice = isForeign ? " Is the endpoint right, and does that service give each answer an id?" : ADVICE[store][code];
+  const text = `: ${told === "" ? `${what}.` : `${what}: ${message}`}${advice ?? ""}`;
   const details = { code, text, notApplied, retryAfterMs: retryAfterMs(failure.retryAfter), cause };
   const storeError = requestFailed({ store, operation, election, writes }, details);
   failures.set(storeError, failure);

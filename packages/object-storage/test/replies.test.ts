@@ -80,6 +80,14 @@ describe.each(PROTOCOLS)("on %s", (protocol) => {
     await expect(store.renew(lease, LIMITS)).rejects.toThrow(says);
   });
 
+  test("a 404 of another server is not taken for a missing bucket", async ({ open }) => {
+    const world = await open(protocol);
+    world.answer(() => ({ status: 404, headers: {}, body: new Uint8Array() }));
+    const reading = world.store().read("e");
+    await expect(reading).rejects.toThrow("the answer does not come from the service. Is the endpoint right");
+    await expect(reading).rejects.not.toThrow("Create the bucket");
+  });
+
   test("an answer that does not name a version is no success", async ({ open }) => {
     const world = await open(protocol);
     const store = world.store();
