@@ -15,15 +15,9 @@ import { expect, test as plainTest } from "vitest";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { NEON_HTTP } from "../drivers/postgres-drivers.ts";
 import { describeDatabases, type SqlWorld } from "../sql-world.ts";
-import * as onDrizzle from "./drizzle.ts";
+import { CLIENTS, openPrisma, type Bill, type Client } from "./clients.ts";
 import * as onKnex from "./knex.ts";
-import * as onKysely from "./kysely.ts";
 import * as onNeon from "./neon-http.ts";
-import * as onPrisma from "./prisma.ts";
-import * as onSequelize from "./sequelize.ts";
-import * as onTypeOrm from "./typeorm.ts";
-
-type Bill = (store: SqlLeaseStore, leadership: Leadership) => Promise<void>;
 
 async function bills(world: SqlWorld, table = "bills"): Promise<readonly unknown[]> {
   return await world.run(`SELECT * FROM ${table} WHERE election = ?`, [world.election]);
@@ -51,6 +45,11 @@ async function guards(world: SqlWorld, bill: Bill, table?: string): Promise<void
   await expect(bills(world, table)).resolves.toHaveLength(1);
 }
 
+async function guardsBy(world: SqlWorld, { bill, table, close }: Client): Promise<void> {
+  world.onEnd(close);
+  await guards(world, bill, table);
+}
+
 function poolOf(world: SqlWorld): Pool {
   const pool = new Pool({ connectionString: world.place, max: 2 });
   world.onEnd(() => pool.end());
@@ -64,32 +63,8 @@ function knexOn(world: SqlWorld): Knex {
 }
 
 await describeDatabases(["postgres"], (test) => {
-  test("with Kysely", async ({ world }) => {
-    const db = new Kysely<{ bills: { election: string } }>({ dialect: new PostgresDialect({ pool: poolOf(world) }) });
-    await guards(world, async (store, leadership) => onKysely.bill(db, store, leadership));
-  });
-
-  test("with Knex", async ({ world }) => {
-    const knex = knexOn(world);
-    await guards(world, async (store, leadership) => onKnex.bill(knex, store, leadership));
-  });
-
-  test("with Drizzle", async ({ world }) => {
-    const db = drizzle(poolOf(world));
-    await guards(world, async (store, leadership) => onDrizzle.bill(db, store, leadership));
-  });
-
-  test("with TypeORM", async ({ world }) => {
-    const dataSource = new DataSource({ type: "postgres", url: world.place, entities: [onTypeOrm.Bill], synchronize: true });
-    await dataSource.initialize();
-    world.onEnd(() => dataSource.destroy());
-    await guards(world, async (store, leadership) => onTypeOrm.bill(dataSource, store, leadership), "typeorm_bills");
-  });
-
-  test("with Sequelize", async ({ world }) => {
-    const sequelize = new Sequelize(world.place, { logging: false, pool: { max: 2 } });
-    world.onEnd(() => sequelize.close());
-    await guards(world, async (store, leadership) => onSequelize.bill(sequelize, store, leadership));
+  test.for(Object.entries(CLIENTS))("with %s", async ([, open], { world }) => {
+    await guardsBy(world, await open(world.place));
   });
 
   test("fence() with an object of an ORM names fenceSql(), and sends nothing", async ({ world }) => {
@@ -108,10 +83,7 @@ await describeDatabases(["postgres"], (test) => {
   const generated = process.env["LEASEHOLD_PRISMA"];
   if (generated !== undefined)
     test("with Prisma", async ({ world }) => {
-      const client = (await import(generated)) as { open(url: string): onPrisma.PrismaClient };
-      const prisma = client.open(world.place);
-      world.onEnd(() => prisma.$disconnect());
-      await guards(world, async (store, leadership) => onPrisma.bill(prisma, store, leadership));
+      await guardsBy(world, await openPrisma(generated, world.place));
     });
 
   test("with Neon by HTTP", async ({ world }) => {
