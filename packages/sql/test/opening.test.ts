@@ -1,7 +1,11 @@
 /** Errors that prevent a store from being opened, with any database. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { ConfigurationError } from "@leasehold/core";
+import type { StoreUrl } from "@leasehold/core/provider";
 import { Client } from "pg";
-import { SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
+import { fromUrl, SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
 const PASSWORD = "hush-hush-4711";
@@ -102,3 +106,15 @@ test.for([
     expect((error as Error).message).not.toContain("hush");
   },
 );
+
+test("a URL of SQLite tells whether its file is missing, or was used by a store", ({ onTestFinished }) => {
+  const folder = mkdtempSync(join(tmpdir(), "usage-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "app.db");
+  const usage = (): unknown => fromUrl["sqlite"]?.usage?.({ file } as StoreUrl);
+  expect(usage()).toEqual({ subject: `SQLite file ${file}`, state: "missing" });
+  writeFileSync(file, "");
+  expect(usage()).toMatchObject({ state: "unused" });
+  writeFileSync(`${file}-leasehold`, "");
+  expect(usage()).toMatchObject({ state: "used" });
+});

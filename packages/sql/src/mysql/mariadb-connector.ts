@@ -13,7 +13,6 @@ interface PoolConnection extends Connection {
   release(): Promise<void>;
   destroy(): void;
   on(event: string, listener: (this: Emitter) => void): void;
-  off(event: string, listener: (this: Emitter) => void): void;
 }
 
 /** The object whose events a connection hands on. It has the socket. */
@@ -112,7 +111,10 @@ class MariaDbPoolConnection extends MariaDbConnection implements MySqlPoolConnec
   }
 }
 
-/** Returns a connection's socket. The connector does not offer it, but a listener is called on the object that has it. */
+/**
+ * Returns the socket of a connection that is about to be destroyed, together with the listeners that this adds. The connector does not
+ * offer the socket, but a listener is called on the object that has it.
+ */
 function socketOf(connection: PoolConnection): Socket | undefined {
   let socket: Socket | undefined;
   const listener = function (this: Emitter): void {
@@ -120,8 +122,6 @@ function socketOf(connection: PoolConnection): Socket | undefined {
   };
   connection.on("newListener", listener);
   connection.on("leasehold", listener);
-  connection.off("leasehold", listener);
-  connection.off("newListener", listener);
   return socket;
 }
 
