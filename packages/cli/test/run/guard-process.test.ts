@@ -294,6 +294,8 @@ test.runIf(process.platform === "linux")("a backup guard goes on after an error 
   backup.input!.write(`${TERM_ID} ${until + 60_000} ${command.pid}\n${TERM_ID} 0x ${command.pid}\n`);
   backup.input!.end();
   expect(await exited).toEqual([null, "SIGKILL"]);
+  // Its arguments have the term's id, which the next test must not find.
+  await vi.waitUntil(async () => (await guards(BACKUP)).length === 0, { timeout: 300_000 });
 });
 
 test.runIf(process.platform === "linux")("no pattern for the tool or for its command matches the backup guard", async () => {
