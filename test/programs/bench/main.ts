@@ -4,8 +4,9 @@ import { peers } from "./peers.ts";
 import type { Section } from "./section.ts";
 import { stores } from "./stores.ts";
 import { table } from "./table.ts";
+import { threeRedis } from "./three-redis.ts";
 
-const SECTIONS: readonly Section[] = [stores, peers, fleet];
+const SECTIONS: readonly Section[] = [stores, peers, threeRedis, fleet];
 
 const { values, positionals } = readArguments();
 if (values.help) print(help());

@@ -38,6 +38,11 @@ declare module "redlock-5" {
   import type { EventEmitter } from "node:events";
   export default class Redlock extends EventEmitter {
     constructor(clients: readonly object[]);
+    acquire(
+      resources: readonly string[],
+      ms: number,
+      settings: { readonly retryCount: number },
+    ): Promise<{ release(): Promise<unknown> }>;
     using(
       resources: readonly string[],
       ms: number,
