@@ -101,6 +101,28 @@ describe.skipIf(hasNoRedis)("a client that the store uses itself", () => {
       expect(error.message).toMatch(reason);
     }
   });
+
+  test("of upstash sends a request once, also if its reply is lost, because the second reply would hide the first", async ({
+    prefix,
+  }) => {
+    let requests = 0;
+    const deaf = createServer((request) => {
+      requests += 1;
+      request.socket.destroy();
+    }).listen(0, "127.0.0.1");
+    await once(deaf, "listening");
+    onTestFinished(() => void deaf.close());
+    const { port } = deaf.address() as AddressInfo;
+    const client = new Upstash({
+      url: `http://127.0.0.1:${port}`,
+      token: TOKEN,
+      enableTelemetry: false,
+      retry: { backoff: () => 0 },
+    });
+    await using store = new RedisLeaseStore({ client, prefix });
+    expect(await failureOf(store.read(ELECTION))).toMatchObject({ code: "STORE_UNAVAILABLE" });
+    expect(requests).toBe(1);
+  });
 });
 
 async function ownServer(): Promise<Server> {

@@ -44,7 +44,15 @@ const AT_ONCE = {
   maxRetriesPerRequest: 0,
   reconnectOnError: null,
 };
-const SINGLE = { ...AT_ONCE, lazyConnect: true, retryStrategy: null, sentinelRetryStrategy: null, readOnly: false };
+const SINGLE = {
+  ...AT_ONCE,
+  lazyConnect: true,
+  retryStrategy: null,
+  sentinelRetryStrategy: null,
+  readOnly: false,
+  // A refused SELECT must come before the connection is ready.
+  enableReadyCheck: true,
+};
 /**
  * Without the check of readiness a server's CLUSTERDOWN becomes the answer to a request. With the check, and without a strategy to
  * reconnect, `connect()` of a cluster that lacks slots never settles.

@@ -2,7 +2,8 @@ import { handled, type RedisConnection, type RedisDriver, type Send } from "./dr
 
 /**
  * Clients that make no connection for another owner. The store sends on the user's own connection, and leaves it open. It
- * subscribes to nothing, so standbys poll. Such a client may send a write late; then the server refuses it by its clock.
+ * subscribes to nothing, so standbys poll. Such a client may send a write late; then the server refuses it by its clock. GLIDE's
+ * client of one server never looks for another primary.
  */
 
 /** The part of a client of Valkey GLIDE that is used here. */
@@ -23,9 +24,12 @@ interface Upstash {
 
 /** GLIDE replaces the first words of Redis' errors by these names. */
 const WORDS: Readonly<Record<string, string>> = {
+  Ask: "ASK",
   BusyLoadingError: "LOADING",
   ClusterDown: "CLUSTERDOWN",
+  CrossSlot: "CROSSSLOT",
   MasterDown: "MASTERDOWN",
+  Moved: "MOVED",
   NoScriptError: "NOSCRIPT",
   PermissionDenied: "NOPERM",
   ReadOnly: "READONLY",
@@ -43,7 +47,9 @@ export function lentClientDriver(client: object): RedisDriver | undefined {
       : lent("PUBLISH", send, () => Promise.resolve([send]));
   }
   if (!isUpstash(client)) return undefined;
-  const send: Send = async (command, signal) => await upstashReply(client, command, signal);
+  // Its client would send a request again after a lost reply. The second reply does not show whether the first one was applied.
+  const once = { client: Object.create(client.client, { retry: { value: { attempts: 0 } } }) as Upstash["client"] };
+  const send: Send = async (command, signal) => await upstashReply(once, command, signal);
   return lent("PUBLISH", send, () => Promise.resolve([send]));
 }
 
