@@ -14,7 +14,7 @@ import type { Writable } from "node:stream";
  * the script is dead or frozen, because no order would replace it then.
  *
  * A shell that can start no process ends with an error. Then `exec` replaces it, which needs no new process. The new shell kills
- * the group first, which makes room for the search. It does not try for ever.
+ * the group first, which makes room for the search. It does not try for ever. A timer starts no process before it kills the group.
  *
  * The script waits for each timer that it ends, and the timer for its `sleep`. Otherwise each order would leave a zombie. CONT
  * keeps this wait short even if somebody has stopped the timer.
@@ -62,7 +62,8 @@ while read -r first second third; do
     sleep "$((left / 100)).$((left / 10 % 10))" &
     wait "$!"
     trap exit USR1
-    grep -qs "^State:.[^TtZX]" /proc/$$/status && end
+    read -r stat </proc/$$/stat || exit
+    case \${stat##*) } in [TtZX]*) ;; *) end ;; esac
   ) &
   timer=$!
 done

@@ -298,6 +298,30 @@ test.runIf(process.platform === "linux")("a backup guard goes on after an error 
   await vi.waitUntil(async () => (await guards(BACKUP)).length === 0, { timeout: 300_000 });
 });
 
+test.runIf(process.platform === "linux").each(["runs", "is frozen"])(
+  "the timer of a backup guard ends the command after a frozen guard, unless its shell does not run: it %s",
+  async (state) => {
+    const backup = new BackupGuard();
+    onTestFinished(() => backup.dismiss());
+    const command = realSpawn("sleep", ["1000"], { detached: true, stdio: "ignore" });
+    const exited = once(command, "exit");
+    onTestFinished(() => signalAll([command.pid!], "SIGKILL"));
+    const [shell] = await guards(BACKUP);
+    // The input stays open, as that of a frozen guard.
+    backup.input!.write(`${TERM_ID} ${Math.floor(systemUptimeS() * 100) + 100} ${command.pid}\n`);
+    if (state === "is frozen") {
+      const timer = await vi.waitUntil(async () => (await childrenOf([shell!]))[0], { timeout: 300_000 });
+      signalAll([shell!], "SIGSTOP");
+      onTestFinished(() => signalAll([shell!], "SIGCONT"));
+      await reachesState(timer, "gone");
+      expect(command.exitCode ?? command.signalCode).toBe(null);
+    } else expect(await exited).toEqual([null, "SIGKILL"]);
+    signalAll([shell!], "SIGCONT");
+    backup.dismiss();
+    await reachesState(shell!, "gone");
+  },
+);
+
 test.runIf(process.platform === "linux")("no pattern for the tool or for its command matches the backup guard", async () => {
   await guarded(600_000);
   for (const pid of await guards(BACKUP)) expect(commandLineOf(pid)).not.toMatch(/leasehold|guard|node|lease|elect|a-term-of/);
