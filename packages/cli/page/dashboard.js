@@ -25,12 +25,17 @@ const filter = document.querySelector("#filter");
 const cards = new Map();
 /** The elections on the page, in their order, as one text. */
 let order = "";
+/** The number of cards that were made. */
+let made = 0;
+/** The last list of every election of the store. Undefined if the server campaigns itself. */
+let listed;
 
 function follow() {
   const source = new EventSource("/events");
   source.addEventListener("open", () => connected(true));
-  source.addEventListener("change", ({ data }) => take(JSON.parse(data)));
-  source.addEventListener("look", ({ data }) => take(JSON.parse(data)));
+  source.addEventListener("change", ({ data }) => take([JSON.parse(data)]));
+  source.addEventListener("look", ({ data }) => take([JSON.parse(data)]));
+  source.addEventListener("list", ({ data }) => takeList(JSON.parse(data)));
   source.addEventListener("fleet", ({ data }) => drawFleet(JSON.parse(data)));
   source.addEventListener("error", () => {
     connected(false);
@@ -44,7 +49,23 @@ function connected(isLive) {
   connection.classList.toggle("lost", !isLive);
 }
 
-function take(view) {
+function takeList(list) {
+  listed = list;
+  const names = new Set(list.elections.map(({ election }) => election));
+  for (const [election, { article }] of cards) {
+    if (names.has(election)) continue;
+    article.remove();
+    cards.delete(election);
+  }
+  take(list.elections);
+}
+
+function take(views) {
+  for (const view of views) takeOne(view);
+  arrange();
+}
+
+function takeOne(view) {
   const known = cards.get(view.election);
   const card = known ?? makeCard(view.election);
   cards.set(view.election, card);
@@ -53,18 +74,19 @@ function take(view) {
   card.atMs = performance.now();
   drawTerms(card);
   draw(card);
-  arrange();
   const leader = leaderText(view);
   if (before !== undefined && leader !== leaderText(before)) news.textContent = `${view.election}: ${leader}`;
 }
 
-function leaderText({ known, leader }) {
+function leaderText({ known, leader, lease, done }) {
+  if (lease === "foreign") return "foreign record";
+  if (done) return "done";
   if (!known) return "not known here";
   return leader === null ? "nobody leads" : leader.candidateId;
 }
 
 function makeCard(election) {
-  const id = `election-${cards.size}`;
+  const id = `election-${(made += 1)}`;
   const article = make("article");
   article.setAttribute("aria-labelledby", id);
   const title = make("h2", { parent: article, text: election });
@@ -77,7 +99,7 @@ function makeCard(election) {
   const fill = make("div", { parent: meter });
   const list = make("dl", { parent: article });
   const rows = {};
-  for (const name of ["Term", "Lease", "Value", "Last change", "This candidate", "Store"]) {
+  for (const name of ["State", "Term", "Lease", "Value", "Last change", "This candidate", "Store"]) {
     rows[name] = { term: make("dt", { parent: list, text: name }), text: make("dd", { parent: list }) };
   }
   make("h3", { parent: article, text: "The last terms" });
@@ -94,8 +116,9 @@ function arrange() {
   const shown = all
     .filter(({ election, card }) => `${election}\n${leaderText(card.view)}`.toLowerCase().includes(wanted))
     .toSorted((one, other) => one.trouble - other.trouble || (one.election < other.election ? -1 : 1));
+  const shownCards = new Set(shown.map(({ card }) => card));
   for (const { card, trouble } of all) {
-    card.article.hidden = !shown.some((each) => each.card === card);
+    card.article.hidden = !shownCards.has(card);
     card.article.classList.toggle("troubled", trouble !== FINE);
   }
   elections.classList.toggle("many", shown.length > MANY);
@@ -108,32 +131,41 @@ function arrange() {
     if (elections.contains(focused)) focused.focus({ preventScroll: true });
   }
   search.hidden = all.length < 2;
-  setText(summary, all.length < 2 ? "" : summaryText(all, shown.length));
+  setText(summary, all.length < 2 && listed === undefined ? "" : summaryText(all, shown.length));
   setText(outage, outageText(all));
 }
 
 /** Returns the worst trouble of an election. */
 function troubleOf({ view, atMs }) {
-  if (view.store.lastError !== undefined || !view.alive) return FAILS;
+  if (view.store.lastError !== undefined || view.alive === false) return FAILS;
   if (!view.known) return UNKNOWN;
-  const isOver = view.leaseAgeMs + performance.now() - atMs > view.leaseDurationMs;
+  if (view.done) return FINE;
+  const isOver = view.leaseAgeMs + sinceOf(view, atMs) > view.leaseDurationMs;
   return view.leader === null || isOver ? UNLED : FINE;
+}
+
+/** Returns the time to add to the ages of a view. The ages of a list are those of its reads, until the next list. */
+function sinceOf({ lease }, atMs) {
+  return lease === undefined ? performance.now() - atMs : 0;
 }
 
 function summaryText(all, shownCount) {
   const count = (matches) => all.filter(({ card }) => matches(card.view)).length;
   const parts = [
     [count(({ known, leader }) => known && leader !== null), "led"],
-    [count(({ known, leader }) => known && leader === null), "without a leader"],
+    [count(({ known, leader, done }) => known && leader === null && !done), "without a leader"],
+    [count(({ done }) => done), "done"],
     [count(({ known }) => !known), "not known here"],
   ];
   const states = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
   const rest = shownCount < all.length ? `; ${shownCount} shown` : "";
-  return `${all.length} elections: ${states.join(", ")}${rest}`;
+  if (all.length === 0) return listed.store.lastContactAgeMs === undefined ? "" : "There is no election in this store.";
+  return `${all.length} election${all.length === 1 ? "" : "s"}: ${states.join(", ")}${rest}`;
 }
 
 /** Says for how many elections the store fails, and by which error. Empty while it answers for all. */
 function outageText(all) {
+  if (listed?.store.lastError !== undefined) return `The store fails: ${listed.store.lastError.code}`;
   const failing = all.filter(({ card }) => card.view.store.lastError !== undefined);
   if (failing.length === 0) return "";
   const codes = [...new Set(failing.map(({ card }) => card.view.store.lastError.code))].join(", ");
@@ -143,24 +175,28 @@ function outageText(all) {
 /** Draws the parts of a card that change with time. */
 function draw(card) {
   const { view, leader, meter, fill, rows } = card;
-  const sinceMs = performance.now() - card.atMs;
+  const { leaseDurationMs = 0 } = view;
+  const sinceMs = sinceOf(view, card.atMs);
   setText(leader, leaderText(view));
-  leader.className = `leader ${view.known ? (view.leader === null ? "nobody" : "") : "unknown"}`;
+  leader.className = `leader ${view.known ? (view.leader === null && !view.done ? "nobody" : "") : "unknown"}`;
   const ageMs = view.leaseAgeMs === undefined ? undefined : view.leaseAgeMs + sinceMs;
-  const share = ageMs === undefined ? 0 : ageMs / view.leaseDurationMs;
+  const share = ageMs === undefined ? 0 : ageMs / leaseDurationMs;
   meter.hidden = ageMs === undefined;
-  meter.setAttribute("aria-valuemax", String(view.leaseDurationMs / 1_000));
-  meter.setAttribute("aria-valuenow", String(Math.round(Math.min(ageMs ?? 0, view.leaseDurationMs) / 1_000)));
+  meter.setAttribute("aria-valuemax", String(leaseDurationMs / 1_000));
+  meter.setAttribute("aria-valuenow", String(Math.round(Math.min(ageMs ?? 0, leaseDurationMs) / 1_000)));
   meter.setAttribute("aria-valuetext", ageMs === undefined ? "nobody leads" : `renewed ${duration(ageMs)} ago`);
   meter.className = `meter ${share > 1 ? "over" : share > LATE_SHARE ? "late" : ""}`;
   fill.style.setProperty("--share", `${Math.min(share, 1) * 100}%`);
+  show(rows.State, view.lease === undefined ? undefined : [view.lease, view.note].filter(Boolean).join(", "));
   show(rows.Term, view.leader === null ? undefined : String(view.leader.term));
-  show(rows.Lease, ageMs === undefined ? undefined : `renewed ${duration(ageMs)} ago, of ${duration(view.leaseDurationMs)}`);
+  show(rows.Lease, ageMs === undefined ? undefined : `renewed ${duration(ageMs)} ago, of ${duration(leaseDurationMs)}`);
   show(rows.Value, view.leader?.value);
   show(rows["Last change"], view.changedMs === undefined ? undefined : `${duration(view.changedMs + sinceMs)} ago`);
-  show(rows["This candidate"], `${view.candidateId}, ${stateText(view)}`, view.alive ? undefined : "bad");
+  const candidate = view.candidateId === undefined ? undefined : `${view.candidateId}, ${stateText(view)}`;
+  show(rows["This candidate"], candidate, view.alive ? undefined : "bad");
   const { lastError, lastContactAgeMs } = view.store;
   if (lastError !== undefined) show(rows.Store, `${lastError.code}: ${lastError.message}`, "bad");
+  else if (view.lease !== undefined) show(rows.Store, undefined);
   else if (lastContactAgeMs === undefined) show(rows.Store, "has not answered yet");
   else show(rows.Store, `answered ${duration(lastContactAgeMs + sinceMs)} ago`, "good");
 }

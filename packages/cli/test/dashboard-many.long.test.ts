@@ -43,13 +43,13 @@ const TAKEN_OVER = [
 ];
 
 /** Serves the dashboard's page, and events that the test sends. */
-async function page(views: readonly ElectionView[]): Promise<{ url: string; send: (view: ElectionView) => void }> {
+async function page(views: readonly ElectionView[]): Promise<{ url: string; send: (data: object, event?: string) => void }> {
   const files = pageFiles();
-  let send = (_view: ElectionView): void => {};
+  let send = (_data: object, _event?: string): void => {};
   const server = createServer((request, response) => {
     if (request.url === "/events") {
-      response.writeHead(200, { "content-type": "text/event-stream" });
-      send = (each) => void response.write(`event: change\ndata: ${JSON.stringify(each)}\n\n`);
+      response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+      send = (data, event = "change") => void response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
       for (const each of views) send(each);
       return;
     }
@@ -61,7 +61,7 @@ async function page(views: readonly ElectionView[]): Promise<{ url: string; send
     server.close();
     server.closeAllConnections();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, send: (each) => send(each) };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, send: (data, event) => send(data, event) };
 }
 
 describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard with forty elections", { timeout: 600_000 }, () => {
@@ -135,6 +135,49 @@ describe.skipIf(await isMissing(programMissing(CHROMIUM)))("the dashboard with f
       );
     expect(await parts("job-00")).toEqual(["7", "Nobody was seen to lead for 15 s", "8"]);
     expect(await parts("job-17")).toEqual(["8", "Nobody was seen to lead for 20 s"]);
+  });
+
+  test("shows a list of the store's elections, also an empty one, and that the store fails", async () => {
+    const { url, send } = await page([]);
+    const tab = await browser.page();
+    onTestFinished(async () => await tab[Symbol.asyncDispose]());
+    await tab.page.goto(url);
+    await tab.untilText("#connection", "Live");
+    send({ elections: [], store: FAILING.store }, "list");
+    await tab.untilText("#outage", "The store fails: STORE_TIMEOUT");
+    expect(await tab.text("#summary")).toBe("");
+    const store = { lastContactAgeMs: 0 };
+    send({ elections: [], store }, "list");
+    await tab.untilText("#summary", "There is no election in this store.");
+
+    const listed = { leader: null, known: true, terms: [], store };
+    const elections = [
+      {
+        ...listed,
+        election: "billing",
+        lease: "held",
+        leader: { candidateId: "web-2", term: 8 },
+        leaseAgeMs: 14_900,
+        leaseDurationMs: 15_000,
+      },
+      { ...listed, election: "dark", lease: "unknown", known: false, note: "last led by web-1" },
+      { ...listed, election: "notes", lease: "foreign", known: false, note: "it is no lease" },
+      { ...listed, election: "tick", lease: "vacant", note: "done", done: true },
+    ];
+    send({ elections, store }, "list");
+    await tab.untilText("#summary", "4 elections: 1 led, 1 done, 2 not known here");
+    expect(await titles(tab)).toEqual(["dark", "notes", "billing", "tick"]);
+    const leaders = "[...document.querySelectorAll('.leader')].map((leader) => leader.textContent)";
+    expect(await tab.value(leaders)).toEqual(["not known here", "foreign record", "web-2", "done"]);
+    expect(await tab.text("dd:not([hidden])")).toBe("unknown, last led by web-1");
+    // The age of a listed lease is the one of its read, until the next list.
+    await tab.value("new Promise((resolve) => setTimeout(resolve, 600))");
+    expect(await tab.value("document.querySelectorAll('.troubled').length")).toBe(2);
+
+    send({ elections: elections.slice(0, 1), store: FAILING.store }, "list");
+    await tab.untilText("#summary", "1 election: 1 led");
+    expect(await titles(tab)).toEqual(["billing"]);
+    expect(await tab.text("#outage")).toBe("The store fails: STORE_TIMEOUT");
   });
 
   test("has no fault that axe finds, and needs no sideways scrolling, in each colour scheme and width", async () => {

@@ -1,10 +1,12 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
-import { MemoryLeaseStore } from "@leasehold/core";
+import { MemoryLeaseStore, StoreError, type ListedElection } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { Fleet } from "@leasehold/fleet";
+import { win } from "@leasehold/test-kit/acquisitions";
 import { expect, test, vi } from "vitest";
 import { EventStreams } from "../src/serve/event-stream.ts";
+import { ElectionWatch } from "../src/serve/election-watch.ts";
 import { FleetWatch } from "../src/serve/fleet-watch.ts";
 
 const HEARTBEAT_MS = 15_000;
@@ -95,7 +97,7 @@ test("reads fleets while there is a reader, and sends who holds which shard, or 
   const fleet = new Fleet({ store, fleet: "orders", shards: 3, memberId: "host-1", logger: false });
   const running = fleet.run(({ ended }) => ended);
   await clock.advance(20_000);
-  using streams = new EventStreams([], clock, new FleetWatch(store, ["orders"], clock));
+  using streams = new EventStreams([], clock, { fleets: new FleetWatch(store, ["orders"], clock) });
   const reader = new Reader();
   streams.add(reader.asResponse());
   await vi.waitFor(() => expect(reader.written.join("")).toContain("event: fleet"));
@@ -113,4 +115,73 @@ test("reads fleets while there is a reader, and sends who holds which shard, or 
   const { length } = reader.written;
   await Promise.all([fleet.stop(), running, clock.advance(100_000)]);
   expect(reader.written).toHaveLength(length);
+});
+
+test("lists every election each 5 s while there is a reader, and at once for the next reader", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryLeaseStore({ clock });
+  await win(store, { election: "mail", candidateId: "worker-2" });
+  const list = vi.spyOn(store, "list");
+  using streams = new EventStreams([], clock, { listed: new ElectionWatch(store, clock) });
+  const [first, second] = [new Reader(), new Reader()];
+  const sent = ({ written }: Reader): readonly unknown[] => written.filter((text) => text.startsWith("event: list"));
+  await clock.advance(60_000);
+  expect(list).not.toHaveBeenCalled();
+
+  streams.add(first.asResponse());
+  await clock.advance(10_000);
+  expect([list.mock.calls.length, sent(first).length]).toEqual([3, 3]);
+  await clock.advance(2_000);
+  streams.add(second.asResponse());
+  await clock.advance(0);
+  expect([list.mock.calls.length, sent(second).length]).toEqual([4, 1]);
+
+  for (const reader of [first, second]) reader.end();
+  await clock.advance(60_000);
+  expect(list).toHaveBeenCalledTimes(4);
+});
+
+test("sends how the store fails, with the last list, and forgets a leader whose lease may have run out", async () => {
+  const clock = new VirtualClock();
+  const store = new MemoryLeaseStore({ clock });
+  await win(store, { election: "mail", candidateId: "worker-2" });
+  using streams = new EventStreams([], clock, { listed: new ElectionWatch(store, clock) });
+  const reader = new Reader();
+  streams.add(reader.asResponse());
+  await clock.advance(0);
+  const last = (): unknown => JSON.parse((reader.written.at(-1) ?? "").replace(/^event: list\ndata: /, "")) as unknown;
+  expect(last()).toMatchObject({ elections: [{ election: "mail", known: true }], store: { lastContactAgeMs: 0 } });
+  const details = { store: "memory", operation: "list", mayHaveBeenApplied: false };
+  vi.spyOn(store, "list").mockImplementation(() => {
+    throw new StoreError("STORE_TIMEOUT", "No reply.", details);
+  });
+  const lastError = { code: "STORE_TIMEOUT", message: "No reply." };
+  await clock.advance(10_000);
+  const failing = { lastContactAgeMs: 10_000, lastError };
+  expect(last()).toMatchObject({
+    elections: [{ leader: { candidateId: "worker-2" }, known: true, store: failing }],
+    store: failing,
+  });
+  await clock.advance(9_000);
+  await clock.advance(1_000);
+  expect(last()).toMatchObject({ elections: [{ leader: null, known: false, note: "last led by worker-2" }] });
+});
+
+test("shows foreign records, elections of unknown state, and occurrences that are over", async () => {
+  const clock = new VirtualClock();
+  const found: readonly ListedElection[] = [
+    { election: "notes", state: "foreign", problem: "it is no\u001b[2J lease" },
+    { election: "dark", state: "unknown", term: 4, holder: "one", ageMs: [0, Infinity], leaseDurationMs: 15_000 },
+    { election: "tick", state: "vacant", term: 1, bar: { kind: "done" } },
+  ];
+  const list = async function* (): AsyncGenerator<ListedElection> {
+    yield* await Promise.resolve(found);
+  };
+  using watch = new ElectionWatch(Object.assign(new MemoryLeaseStore({ clock }), { list }), clock);
+  const common = { leader: null, terms: [], store: { lastContactAgeMs: 0 } };
+  expect(await watch.elections()).toEqual([
+    { ...common, election: "dark", lease: "unknown", known: false, note: "last led by one" },
+    { ...common, election: "notes", lease: "foreign", known: false, note: "it is no\\u{1b}[2J lease" },
+    { ...common, election: "tick", lease: "vacant", known: true, note: "done", done: true },
+  ]);
 });

@@ -5,7 +5,8 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { StoreError } from "@leasehold/core";
 import { systemClock } from "@leasehold/core/provider";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { win } from "@leasehold/test-kit/acquisitions";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startHttp } from "../src/serve/http-server.ts";
 import { CapturedCommand } from "./captured-command.ts";
 
@@ -156,6 +157,104 @@ describe("serve", () => {
   });
 });
 
+describe("serve without an election", () => {
+  const HTTP = ["--http", "127.0.0.1:0"];
+
+  async function answer(url: string, path: string, method = "GET"): Promise<readonly [number, unknown]> {
+    const answered = await fetch(url + path, { method });
+    return [answered.status, await answered.json()];
+  }
+
+  test("campaigns in nothing, and shows every election of the store", async () => {
+    await command.lead("mail", "worker-2", "http://worker-2");
+    const lease = await win(command.store, { election: "batch", candidateId: "worker-1" });
+    await command.store.release(lease, { timeoutMs: 1_000 });
+    await command.store.pause("batch", { reason: "restore" });
+    await command.clock.advance(2_000);
+    await using sidecar = await started(...HTTP);
+    expect(sidecar.said).toBe(`leasehold: serving every election of the store on ${sidecar.url}\n`);
+
+    const store = { lastContactAgeMs: 0 };
+    const mail = {
+      election: "mail",
+      lease: "held",
+      leader: { candidateId: "worker-2", term: 1, value: "http://worker-2" },
+      known: true,
+      leaseAgeMs: 2_100,
+      leaseDurationMs: 15_000,
+      terms: [{ term: 1, candidateId: "worker-2", sinceMs: 2_100 }],
+      store,
+    };
+    expect(await answer(sidecar.url, "/elections")).toEqual([
+      200,
+      {
+        elections: [
+          expect.objectContaining({
+            election: "batch",
+            lease: "vacant",
+            leader: null,
+            known: true,
+            note: "paused: restore, since 2026-01-01T00:00:00.000Z",
+          }),
+          mail,
+        ],
+      },
+    ]);
+    expect(await answer(sidecar.url, "/elections/mail")).toEqual([200, mail]);
+    expect(await answer(sidecar.url, "/elections/none")).toEqual([404, { error: "there is no such election in this store" }]);
+    expect(await command.store.read("mail")).toMatchObject({ holder: "worker-2", term: 1 });
+  });
+
+  test("answers probes, and has no candidate to ask for, to change or to measure", async () => {
+    await command.lead("mail", "worker-2");
+    await using sidecar = await started(...HTTP);
+    expect(await answer(sidecar.url, "/livez")).toEqual([200, { alive: true }]);
+    expect(await answer(sidecar.url, "/readyz")).toEqual([200, { ready: true }]);
+    const none = [404, { error: "this process campaigns in no election; name one by --election" }];
+    for (const path of ["/", "/leader", "/elections/mail/leader"]) expect(await answer(sidecar.url, path)).toEqual(none);
+    for (const path of ["/resign", "/elections/mail/resign", "/elections/mail"]) {
+      expect(await answer(sidecar.url, path, "POST")).toEqual(none);
+    }
+    expect(await (await fetch(`${sidecar.url}/metrics`)).text()).not.toMatch(/^leasehold_(candidates|leader)/m);
+  });
+
+  test("sends no list until a request, and at most one in a second", async () => {
+    const list = vi.spyOn(command.store, "list");
+    await using sidecar = await started(...HTTP);
+    await command.clock.advance(60_000);
+    expect(list).not.toHaveBeenCalled();
+    await Promise.all(["/elections", "/elections", "/elections/mail"].map((path) => answer(sidecar.url, path)));
+    await command.clock.advance(900);
+    await answer(sidecar.url, "/elections");
+    expect(list).toHaveBeenCalledTimes(1);
+    await command.clock.advance(100);
+    await answer(sidecar.url, "/elections");
+    expect(list).toHaveBeenCalledTimes(2);
+  });
+
+  test("answers 503 and why while the store fails", async () => {
+    await using sidecar = await started(...HTTP);
+    const details = { store: "memory", operation: "list", mayHaveBeenApplied: false };
+    vi.spyOn(command.store, "list").mockImplementationOnce(() => {
+      throw new StoreError("STORE_UNAVAILABLE", "No answer.", details);
+    });
+    expect(await answer(sidecar.url, "/elections")).toEqual([503, { error: "No answer." }]);
+    expect(await answer(sidecar.url, "/elections/mail")).toEqual([503, { error: "No answer." }]);
+    await command.clock.advance(1_000);
+    expect(await answer(sidecar.url, "/elections")).toEqual([200, { elections: [] }]);
+  });
+
+  test("refuses a store that cannot list, before it listens", async () => {
+    command.usesStoreWithoutClock();
+    expect(await command.run("serve", ...HTTP)).toEqual({
+      exitCode: 78,
+      stdout: "",
+      stderr:
+        "leasehold: memory cannot list its elections. Name each by --election NAME, or one by the variable LEASEHOLD_ELECTION.\n",
+    });
+  });
+});
+
 describe("a Unix socket", () => {
   test("is created in a folder that only its owner may enter, and is removed at the end", async () => {
     const path = join(folder, "new", "leasehold.sock");
@@ -206,7 +305,7 @@ describe("a Unix socket", () => {
 
 describe("mistakes", () => {
   test.each([
-    [64, "no election is named", []],
+    [64, "--stall is for a candidate, and no election is named", ["--stall", "1m"]],
     [64, "error: unknown option '--elections'", ["--elections", "e"]],
     [64, "Say 15s or 15ms.", ["--election", "e", "--lease", "15"]],
     [78, "--http is '4040', which is no address", ["--election", "e", "--http", "4040"]],

@@ -7,30 +7,39 @@ import {
   type PublishedLook,
 } from "@leasehold/core/diagnostics";
 import type { Clock } from "@leasehold/core/provider";
-import type { ContactHealth, Elector, Leader, LeaseSnapshot } from "@leasehold/core";
+import type { ContactHealth, Elector, Leader, LeaseSnapshot, ListedElection } from "@leasehold/core";
 import { SeenTerms, type SeenTerm } from "./seen-terms.ts";
 
-/** The present state of an election from the view of this candidate. All times are milliseconds before or after now. */
+/**
+ * The present state of an election from the view of this candidate, or as the store listed it. Only a candidate has `candidateId`,
+ * `state`, `leading`, `validForMs` and `alive`. All times are milliseconds before or after now.
+ */
 export interface ElectionView {
   readonly election: string;
-  readonly candidateId: string;
-  readonly state: ElectorState;
+  readonly candidateId?: string;
+  readonly state?: ElectorState;
   /** This candidate leads, and its leadership is valid. */
-  readonly leading: boolean;
+  readonly leading?: boolean;
   /** The leader, or null: see `known`. */
   readonly leader: Pick<Leader, "candidateId" | "term" | "value"> | null;
   /** False if this process does not know who leads. Either it has read nothing for a lease, or one read was not enough. */
   readonly known: boolean;
   /** How much longer this candidate's leadership is valid without another renewal. */
-  readonly validForMs: number;
+  readonly validForMs?: number;
   /** The time since the lease was renewed, as far as this process has observed. Absent if nobody leads. */
   readonly leaseAgeMs?: number;
-  readonly leaseDurationMs: number;
+  readonly leaseDurationMs?: number;
   /** The time since the leader changed. Absent if it has not changed since this process started. */
   readonly changedMs?: number;
   readonly terms: readonly SeenTerm[];
-  readonly alive: boolean;
+  readonly alive?: boolean;
   readonly store: ContactHealth;
+  /** The state in the store's list. Absent from a candidate. */
+  readonly lease?: ListedElection["state"];
+  /** Describes what blocks candidates, or why the record cannot be read. Only of a listed election. */
+  readonly note?: string;
+  /** Set if a listed election is an occurrence that is over. */
+  readonly done?: boolean;
 }
 
 /** The kind of an event: `change` if the state of the election differs, `look` if only the ages are newer. */

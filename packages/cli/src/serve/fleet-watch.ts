@@ -1,8 +1,9 @@
 import { isLeaseholdError, type LeaseStore } from "@leasehold/core";
 import { summarizeError } from "@leasehold/core/diagnostics";
-import { sleep, type Clock } from "@leasehold/core/provider";
+import type { Clock } from "@leasehold/core/provider";
 import type { FleetStatus } from "@leasehold/fleet";
 import type { WholeFleet } from "./figures.ts";
+import { Watch } from "./watch.ts";
 
 /** The pause between two reads of a fleet. */
 const PERIOD_MS = 2_000;
@@ -11,16 +12,14 @@ const PERIOD_MS = 2_000;
 export type FleetView = FleetStatus | { readonly fleet: string; readonly error: string };
 
 /** Reads fleets for as long as somebody follows them. */
-export class FleetWatch {
+export class FleetWatch extends Watch<FleetView> {
   readonly #store: LeaseStore;
   readonly #fleets: readonly string[];
-  readonly #clock: Clock;
-  #following: AbortController | undefined;
 
   constructor(store: LeaseStore, fleets: readonly string[], clock: Clock) {
+    super(clock, PERIOD_MS);
     this.#store = store;
     this.#fleets = fleets;
-    this.#clock = clock;
   }
 
   /** @throws {ConfigurationError | UnsupportedError} for a name that no fleet has, or a store that keeps none. */
@@ -45,24 +44,8 @@ export class FleetWatch {
     return await readFleet(this.#store, fleet).catch(failed);
   }
 
-  start(tell: (view: FleetView) => void): void {
-    if (this.#fleets.length === 0) return;
-    this.#following = new AbortController();
-    void this.#follow(tell, this.#following.signal).catch(() => undefined);
-  }
-
-  stop(): void {
-    this.#following?.abort();
-  }
-
-  async #follow(tell: (view: FleetView) => void, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      for (const fleet of this.#fleets) {
-        const view = await this.#read(fleet);
-        if (!signal.aborted) tell(view);
-      }
-      await sleep(this.#clock, PERIOD_MS, signal);
-    }
+  protected override async *read(): AsyncGenerator<FleetView> {
+    for (const fleet of this.#fleets) yield await this.#read(fleet);
   }
 }
 

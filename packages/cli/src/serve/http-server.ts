@@ -14,7 +14,7 @@ import { prepareSocket } from "./socket-file.ts";
 
 export interface HttpOptions {
   readonly address: HttpAddress;
-  /** The server disposes of the candidates at its end. */
+  /** The server disposes of the candidates and the list at its end. */
   readonly served: Omit<Served, "figures" | "page">;
   readonly rules: AccessRules;
   readonly clock: Clock;
@@ -29,11 +29,12 @@ const MOST_READERS = Math.min(100, Math.floor(mostConnections() / 2));
  */
 export async function startHttp({ address, served: given, rules, clock }: HttpOptions): Promise<HttpServer> {
   if (address.kind === "unix") await prepareSocket(address.path);
-  const streams = new EventStreams(given.candidates, clock, given.fleets);
+  const streams = new EventStreams(given.candidates, clock, given);
   const figures = new Figures();
   const served = { ...given, figures, page: pageFiles() };
   const dispose = (): void => {
     for (const each of [streams, figures, ...served.candidates]) each[Symbol.dispose]();
+    served.listed?.[Symbol.dispose]();
   };
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<HttpReply | undefined> =>
     await replyTo(request, response, { served, rules, streams });
@@ -72,7 +73,9 @@ async function replyTo(
   request.resume();
   const { method = "GET", headers } = request;
   const [path = "/"] = (request.url ?? "/").split("?", 1);
-  const refused = refusal({ method, headers, remoteAddress: request.socket.remoteAddress }, rules);
+  // Without a candidate nothing can be changed, with or without a token.
+  const asked = served.listed ? "GET" : method;
+  const refused = refusal({ method: asked, headers, remoteAddress: request.socket.remoteAddress }, rules);
   if (refused) return mistake(refused.status, refused.error);
   const read = method === "GET" || method === "HEAD" || method === "OPTIONS";
   if (!read && method !== "POST") {
@@ -86,6 +89,8 @@ async function replyTo(
 function stream(response: ServerResponse, method: string, streams: EventStreams): HttpReply | undefined {
   if (streams.size >= MOST_READERS) return mistake(503, `${MOST_READERS} readers follow already`);
   response.writeHead(200, { ...HEADERS, "content-type": "text/event-stream" });
+  // The first event of a list waits for the store.
+  response.flushHeaders();
   if (method === "GET") streams.add(response);
   else response.end();
   return undefined;

@@ -1,15 +1,16 @@
+import { summarizeError } from "@leasehold/core/diagnostics";
 import { json, mistake, NO_CONTENT, type HttpReply } from "../http/reply.ts";
-import type { ServedElector } from "./candidate.ts";
+import type { ElectionView, ServedElector } from "./candidate.ts";
+import type { ElectionWatch } from "./election-watch.ts";
 import { METRICS_TYPE, type Figures } from "./figures.ts";
-import type { FleetWatch } from "./fleet-watch.ts";
+import type { Watches } from "./event-stream.ts";
 import type { PageFile } from "./page.ts";
 
 /** The parts of this process that the server reports on. */
-export interface Served {
+export interface Served extends Watches {
   readonly candidates: readonly ServedElector[];
   readonly figures: Figures;
   readonly page: ReadonlyMap<string, PageFile>;
-  readonly fleets?: FleetWatch | undefined;
   /** Reports whether this process has begun to stop, and gives its leaderships up. */
   readonly isStopping: () => boolean;
   /** Records that the work of an election goes on. */
@@ -46,7 +47,7 @@ const CHANGE: Readonly<Record<string, About>> = {
   },
 };
 
-/** Returns the answer to a request. Only `POST /resign`, and `/metrics` of fleets, wait for the store. */
+/** Returns the answer to a request. Only `POST /resign`, `/metrics` of fleets, and lists wait for the store. */
 export async function answerTo({ method, path, wantsHtml }: Question, served: Served): Promise<HttpReply> {
   const { candidates, page } = served;
   const [only] = candidates;
@@ -57,6 +58,15 @@ export async function answerTo({ method, path, wantsHtml }: Question, served: Se
     if (whole) return whole;
   }
   const { name, rest } = electionIn(path);
+  if (served.listed) {
+    if (method === "POST" || name === undefined || rest !== "") {
+      return mistake(404, "this process campaigns in no election; name one by --election");
+    }
+    return await listAnswer(served.listed, (elections) => {
+      const view = elections.find(({ election }) => election === name);
+      return view ? json(200, view) : mistake(404, "there is no such election in this store");
+    });
+  }
   const candidate = name === undefined ? only : candidates.find(({ election }) => election === name);
   if (name === undefined && candidates.length > 1) {
     return mistake(404, "there are several elections here: ask below /elections/NAME");
@@ -72,7 +82,10 @@ export async function answerTo({ method, path, wantsHtml }: Question, served: Se
 }
 
 /** Returns the answer for a path of the whole process. Undefined for a path of one election. */
-async function wholeAnswer(path: string, { candidates, figures, fleets, isStopping }: Served): Promise<HttpReply | undefined> {
+async function wholeAnswer(
+  path: string,
+  { candidates, figures, fleets, listed, isStopping }: Served,
+): Promise<HttpReply | undefined> {
   const isAlive = candidates.every((candidate) => candidate.isAlive);
   switch (path) {
     case "/livez":
@@ -82,6 +95,7 @@ async function wholeAnswer(path: string, { candidates, figures, fleets, isStoppi
       return json(isReady ? 200 : 503, { ready: isReady });
     }
     case "/elections":
+      if (listed) return await listAnswer(listed, (elections) => json(200, { elections }));
       return json(200, { elections: candidates.map((candidate) => candidate.view()) });
     case "/metrics": {
       const leases = candidates.map(({ election, elector }) => ({ election, leaseDurationMs: elector.timing.leaseDurationMs }));
@@ -90,6 +104,11 @@ async function wholeAnswer(path: string, { candidates, figures, fleets, isStoppi
     default:
       return undefined;
   }
+}
+
+/** Answers by the list of the store's elections. Without a list, answers why the store fails. */
+async function listAnswer(listed: ElectionWatch, answer: (elections: readonly ElectionView[]) => HttpReply): Promise<HttpReply> {
+  return await listed.elections().then(answer, (error: unknown) => mistake(503, summarizeError(error).message));
 }
 
 /**

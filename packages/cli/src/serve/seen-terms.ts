@@ -22,7 +22,7 @@ export class SeenTerms {
   readonly #terms: Term[] = [];
 
   /** Records that `leader` leads or, if undefined, that nobody leads. */
-  saw(leader: Leader | undefined, atMs: number): void {
+  saw(leader: Pick<Leader, "term" | "candidateId"> | undefined, atMs: number): void {
     const last = this.#terms.at(-1);
     if (last && leader && last.term === leader.term) {
       // The same term goes on. For a while it was unknown who leads.

@@ -7,10 +7,11 @@ import { EXIT, CommandError } from "../exit-codes.ts";
 import { addLogOptions, logOf } from "../log-options.ts";
 import { waitUnlessStopped } from "../run/stop-limit.ts";
 import { ServedElector } from "../serve/candidate.ts";
+import { ElectionWatch } from "../serve/election-watch.ts";
 import { FleetWatch } from "../serve/fleet-watch.ts";
 import { DEFAULT_ADDRESS, parseHttpAddress } from "../http/http-address.ts";
 import { startHttp } from "../serve/http-server.ts";
-import { addStoreOptions, fileContent, openStore } from "../target-options.ts";
+import { addStoreOptions, fileContent, openStore, openUsedStore } from "../target-options.ts";
 import type { ProcessEnvironment, Verb } from "../verb.ts";
 import { printable } from "../text.ts";
 
@@ -30,7 +31,9 @@ interface Options {
 export const verb: Verb = {
   define(command) {
     addLogOptions(addStoreOptions(command))
-      .addOption(collectedOption("--election <name>", "the election, once for each (default: LEASEHOLD_ELECTION)"))
+      .addOption(
+        collectedOption("--election <name>", "the election, once for each (default: LEASEHOLD_ELECTION; else all are shown)"),
+      )
       .addOption(collectedOption("--fleet <name>", "a fleet to show on the dashboard, once for each").default([], ""))
       .option("--http <address>", "where to listen, or unix:/path", DEFAULT_ADDRESS)
       .addOption(collectedOption("--http-host <name>", "a host name under which it is asked, once for each").default([], ""))
@@ -44,13 +47,17 @@ export const verb: Verb = {
     const options = command.opts<Options>();
     const { clock } = environment;
     const address = parseHttpAddress(options.http);
-    const token = await tokenOf(options, environment);
     const elections = electionsOf(options, environment);
+    const token = await tokenOf(options, environment);
     const { inform, tell, logger } = logOf(command, environment);
     using _watch = environment.watchNpx(tell);
-    await using store = await openStore(command, environment);
-    const fleets = new FleetWatch(store, options.fleet, clock);
-    await fleets.check();
+    const isCandidate = elections.length > 0;
+    const showsFleets = options.fleet.length > 0;
+    const open = isCandidate || showsFleets ? openStore : openUsedStore;
+    await using store = await open(command, environment);
+    const listed = isCandidate || showsFleets ? undefined : new ElectionWatch(store, clock);
+    const fleets = showsFleets ? new FleetWatch(store, options.fleet, clock) : undefined;
+    await fleets?.check();
     const common = {
       store,
       clock,
@@ -68,12 +75,14 @@ export const verb: Verb = {
     const served = {
       candidates,
       fleets,
+      listed,
       isStopping: () => signal.aborted,
       checkpoint: (election: string) => held.get(election)?.checkpoint(),
     };
     await using server = await startHttp({ address, served, rules: { hosts: options.httpHost, token }, clock });
-    const names = [...elections, ...options.fleet];
-    inform(`serving ${names.map((name) => `'${name}'`).join(", ")} as '${common.candidateId}' on ${server.url}`);
+    const names = [...elections, ...options.fleet].map((name) => `'${name}'`).join(", ");
+    const what = listed ? "every election of the store" : `${names} as '${common.candidateId}'`;
+    inform(`serving ${what} on ${server.url}`);
     const lead = async (leadership: Leadership): Promise<void> => {
       held.set(leadership.election, leadership);
       await leadership.ended;
@@ -82,7 +91,7 @@ export const verb: Verb = {
       // If one elector ends, end all of them, so that a supervisor notices.
       await elector.run(lead, { signal }).finally(() => ended.abort());
     });
-    // Without an election it shows fleets until it is stopped.
+    // Without a candidate it answers until it is stopped.
     if (runs.length === 0) runs.push(new Promise((resolve) => void onAbort(signal, () => resolve())));
     const settled = await waitUnlessStopped(Promise.allSettled(runs), { stopped: signal, clock });
     const failure = settled?.find((run) => run.status === "rejected");
@@ -109,11 +118,15 @@ function sayWhoLeads(candidate: ServedElector, inform: (line: string) => void): 
   });
 }
 
-function electionsOf({ election, fleet }: Options, { env }: ProcessEnvironment): readonly string[] {
+/** Returns the elections to campaign in. @throws {CommandError} if there is none, and an option is for candidates alone. */
+function electionsOf(options: Options, { env }: ProcessEnvironment): readonly string[] {
   const { LEASEHOLD_ELECTION: fromEnvironment } = env;
-  const elections = [...new Set(election ?? (fromEnvironment ? [fromEnvironment] : []))];
-  if (elections.length > 0 || fleet.length > 0) return elections;
-  throw new CommandError(EXIT.usage, "no election is named; give --election NAME or the variable LEASEHOLD_ELECTION.");
+  const elections = [...new Set(options.election ?? (fromEnvironment ? [fromEnvironment] : []))];
+  if (elections.length > 0 || options.fleet.length > 0) return elections;
+  const useless = (["id", "value", "lease", "stall"] as const).find((name) => options[name] !== undefined);
+  if (useless === undefined) return elections;
+  const advice = "give --election NAME or the variable LEASEHOLD_ELECTION";
+  throw new CommandError(EXIT.usage, `--${useless} is for a candidate, and no election is named; ${advice}.`);
 }
 
 /**
