@@ -4,7 +4,7 @@ import { Server } from "node:net";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { Elector, oncePerOccurrence, type HeldLeadership } from "@leasehold/core";
+import { Elector, StoreError, oncePerOccurrence, type HeldLeadership } from "@leasehold/core";
 import { systemClock } from "@leasehold/core/provider";
 import { processState } from "@leasehold/test-kit/processes/process-state";
 import { signalAll } from "@leasehold/test-kit/processes/process-tree";
@@ -264,6 +264,21 @@ describe("the command", () => {
     ]);
     // The guard of the first term has ended by now.
     expect(here.said.join("\n")).not.toContain("the guard");
+  });
+
+  test("runs again after a loss because no file descriptor was free for a renewal", async () => {
+    const script = `echo $LEASEHOLD_TERM >> $0/terms; [ $LEASEHOLD_TERM -gt 1 ] && exit 4; ${WAITING}`;
+    const ended = here.run(script, { restart: "on-loss", leaseDurationMs: SHORT_LEASE_MS });
+    await here.wrote("up");
+    const details = { store: "memory", operation: "renew", mayHaveBeenApplied: false };
+    const renew = vi
+      .spyOn(here.store, "renew")
+      .mockRejectedValue(new StoreError("STORE_UNAVAILABLE", "EMFILE: too many open files.", details));
+    onTestFinished(() => renew.mockRestore());
+    await here.told(/is lost|ended/);
+    renew.mockRestore();
+    expect(await ended).toBe(4);
+    expect(here.read("terms")).toMatch(/^1\n\d+\n$/);
   });
 
   test("is run again after its end, until a stop", async () => {
