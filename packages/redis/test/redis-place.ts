@@ -103,7 +103,7 @@ export class RedisPlace implements TestEnvironment {
   async #store(port: number, options: StoreOptions): Promise<RedisLeaseStore> {
     const client = await this.#client(port);
     const make = (clock: Clock): RedisLeaseStore => new RedisLeaseStore({ client, prefix: this.#prefix, clock });
-    if ("close" in client) this.#opened.defer(() => (client as { close(): void }).close());
+    if (!("duplicate" in client) && "close" in client) this.#opened.defer(() => client.close());
     return this.#opened.use(this.#time.store(make, options));
   }
 }
