@@ -32,7 +32,7 @@ export function costsPage(): string {
     ),
     `List prices; free allowances, taxes, storage and traffic are not counted. ${SEEN}
 A longer lease costs a leader less in proportion: one of 60 s costs a quarter.`,
-    `For example, a leader and three standbys on DynamoDB in us-east-1 cost ${dollars(sum(FOUR_CANDIDATES))} USD a month.`,
+    `A leader and three standbys on DynamoDB in us-east-1 cost ${dollars(sum(FOUR_CANDIDATES))} USD a month.`,
     AND_ELSE,
     "## A quorum",
     "Each member is asked for what the first line says. [Choosing members](quorum.md) says what each choice survives.",
