@@ -1,4 +1,10 @@
-import { electionMetrics, REQUEST_BOUNDS, TAKEOVER_BOUNDS, type ElectionMeters } from "@leasehold/core/diagnostics";
+import {
+  electionMetrics,
+  LATENESS_BOUNDS,
+  REQUEST_BOUNDS,
+  TAKEOVER_BOUNDS,
+  type ElectionMeters,
+} from "@leasehold/core/diagnostics";
 import { MemoryLeaseStore, oncePerOccurrence } from "@leasehold/core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
@@ -272,6 +278,14 @@ describe("a takeover", () => {
   });
 });
 
-test.each([REQUEST_BOUNDS, TAKEOVER_BOUNDS])("the bounds of a histogram rise from %d s", (...bounds) => {
-  expect([...new Set(bounds)].toSorted((one, other) => one - other)).toEqual(bounds);
+test.each([
+  { of: "requests", bounds: REQUEST_BOUNDS, from: 0.005, to: 10, times: 2.5 },
+  { of: "takeovers", bounds: TAKEOVER_BOUNDS, from: 0.1, to: 120, times: 2.5 },
+  { of: "lateness", bounds: LATENESS_BOUNDS, from: 0.1, to: 86_400, times: 6 },
+])("the bounds of $of rise from $from to $to s, each to at most $times times the one before", ({ bounds, from, to, times }) => {
+  expect([bounds[0], bounds.at(-1)]).toEqual([from, to]);
+  for (const [at, bound] of bounds.slice(1).entries()) {
+    expect(bound).toBeGreaterThan(bounds[at]!);
+    expect(bound).toBeLessThanOrEqual(times * bounds[at]!);
+  }
 });

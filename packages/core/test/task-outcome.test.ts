@@ -26,6 +26,7 @@ describe("rejections that count as a return", () => {
   test.each([
     ["another error", new Error("disk full")],
     ["another error with another cause", new Error("disk full", { cause: new Error("ENOSPC") })],
+    ["the reason beneath sixteen others", nested(16, reason)],
     ["an error that only reads alike", new Error("lease lost")],
     ["a TimeoutError", new DOMException("late", "TimeoutError")],
     ["nothing", undefined],

@@ -1,11 +1,13 @@
 import { oncePerOccurrence, type ClaimedLeadership, type OncePerOccurrenceOptions } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
-import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
+import { fakeLeadership, VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
+import { pauseAlive, runWithTries } from "../src/occurrences/tries.ts";
 import { Host, occurrenceService } from "./host.ts";
 
 const DONE = { ran: false, reason: "done" };
 const LEASE_MS = 15_000;
+const HOUR_MS = 3_600_000;
 
 let world: VirtualClock;
 let service: SimulatedRecordService;
@@ -142,6 +144,7 @@ describe("tries", () => {
 
   test.each([
     [{ tries: 0 }, /^tries is 0; it must be a whole number from 1 to 100/],
+    [{ tries: 101 }, /^tries is 101/],
     [{ tries: 1.5 }, /^tries is 1.5/],
     [{ backoffMs: 0 }, /^backoffMs is 0 ms; it must be from 1/],
     [{ tries: undefined, backoffMs: 5 }, /^backoffMs is given without tries/],
@@ -150,5 +153,37 @@ describe("tries", () => {
   ])("%j is refused before any request", async (options, message) => {
     await expect(deliver(a, () => 0, options as Partial<OncePerOccurrenceOptions>)).rejects.toThrow(message);
     expect(a.requests).toEqual([]);
+  });
+
+  test.each([1, 100])("may be %d", async (tries) => {
+    await expect(world.runUntil(deliver(a, () => "billed", { tries }))).resolves.toMatchObject({ ran: true });
+  });
+
+  test.each([
+    [undefined, [1_000, 2_000]],
+    [3_000_000, [3_000_000, 3_600_000]],
+  ])("wait a second at first by default, and an hour at most: %d", async (backoffMs, waitsMs) => {
+    const triedMs: number[] = [];
+    const fails = (): never => {
+      triedMs.push(world.monotonicMs());
+      throw new Error("disk full");
+    };
+
+    await world.runUntil(runWithTries({ tries: 3, backoffMs }, world, fakeLeadership(), fails), 10 * HOUR_MS);
+    expect(waitsMs).toEqual([triedMs[1]! - triedMs[0]!, triedMs[2]! - triedMs[1]!]);
+  });
+
+  test.each([
+    [1, 2],
+    [500, 2],
+    [501, 3],
+    [1_000, 3],
+  ])("a wait of %d ms lasts exactly that long, and calls checkpoint %d times", async (waitMs, times) => {
+    const fromMs = world.monotonicMs();
+    let checkpoints = 0;
+    const checkpoint = (): void => void (checkpoints += 1);
+
+    await world.runUntil(pauseAlive(world, waitMs, { signal: new AbortController().signal, checkpoint }));
+    expect([world.monotonicMs() - fromMs, checkpoints]).toEqual([waitMs, times]);
   });
 });
