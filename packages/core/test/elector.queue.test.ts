@@ -1,4 +1,5 @@
 import { Elector, type ElectorOptions } from "@leasehold/core";
+import type { AcquireOutcome } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
 import { EventLog } from "@leasehold/test-kit/event-log";
@@ -175,6 +176,25 @@ describe("a void position", () => {
     expect(asked("b", since).filter((operation) => operation === "take").length).toBeLessThanOrEqual(
       600_000 / (RENEW_INTERVAL_MS / 4) + 10,
     );
+  });
+
+  test("is tried no more often than the candidate's options allow, even if its turn is announced repeatedly", async () => {
+    const store = service.connect("a");
+    const join = store.join.bind(store);
+    let tries = 0;
+    const acquire = async (): Promise<AcquireOutcome> => {
+      tries += 1;
+      return await Promise.resolve({ acquired: false });
+    };
+    store.join = (...request) => ({ ...join(...request), acquire });
+    running("a", { store });
+    for (let times = 0; times < 600; times += 1) {
+      await clock.advance(100);
+      service.announce();
+    }
+
+    expect(tries).toBeGreaterThan(10);
+    expect(tries).toBeLessThanOrEqual(60_000 / (RENEW_INTERVAL_MS / 4) + 10);
   });
 
   test("does not lead: a lease is given back if this process has observed a later term", async () => {

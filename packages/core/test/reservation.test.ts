@@ -85,7 +85,7 @@ describe("a reservation", () => {
     await expect(elector(coldStore(), EAST).tryRun(() => "east")).resolves.toMatchObject({ elected: true, result: "east" });
   });
 
-  test("is refused before any request if no clock can judge it, or if it is invalid", () => {
+  test("is refused before any request if no clock can judge it, or if it is invalid", async () => {
     const timeless = new RecordService(clock).connect("a");
     const blind = new RecordLeaseStore(timeless, { clock });
     const makeBlind = (): Elector => new Elector({ store: blind, election: ELECTION, reservation: WEST, clock });
@@ -96,6 +96,7 @@ describe("a reservation", () => {
       { group: "west", durationMs: Number.NaN },
     ]) {
       expect(() => elector(coldStore(), reservation)).toThrow(ConfigurationError);
+      await expect(coldStore().acquire(acquiring({ reservation }))).rejects.toThrow(ConfigurationError);
     }
     expect(elector(coldStore(), { group: "west", durationMs: 1 })).toBeInstanceOf(Elector);
   });
