@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { ConfigurationError } from "@leasehold/core";
-import { checkName, checkValue, MAX_NAME_BYTES } from "@leasehold/core/provider";
+import { checkName, checkValue, decodeName, encodeName, MAX_NAME_BYTES } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { utf8Bytes } from "../src/store/names.ts";
 
@@ -49,6 +49,24 @@ describe("names", () => {
   test.each(["\ud800", "a\udc00", "\udc00\ud800", `${FAMILY}\ud83d`])("the lone surrogate in %j is refused", (name) => {
     expect(() => checkName("election", name)).toThrow("lone surrogate");
     expect(() => checkValue(name, 1_024)).toThrow("lone surrogate");
+  });
+});
+
+describe("an encoded name", () => {
+  test.prop([goodName], SEEDED)("has only letters, digits, -, _ and %%, and decodes to the name", (name) => {
+    expect(encodeName(name)).toMatch(/^[\w%-]+$/);
+    expect(decodeName(encodeName(name))).toBe(name);
+  });
+
+  test.each([
+    ["a.b!~*'()/é", "a%2Eb%21%7E%2A%27%28%29%2F%C3%A9"],
+    ["..", "%2E%2E"],
+  ])("of %j is %s", (name, encoded) => {
+    expect(encodeName(name)).toBe(encoded);
+  });
+
+  test.each(["a.b", "%2e", "%61", "%", "%FF", "a b"])("is never %j", (text) => {
+    expect(decodeName(text)).toBeUndefined();
   });
 });
 
