@@ -14,6 +14,19 @@ beforeEach(() => {
 });
 
 describe("campaign", () => {
+  test("is a standby while it waits for its turn", async () => {
+    const leader = await world.candidate("leader").elector.campaign();
+    const campaigning = a.elector.campaign();
+    await world.clock.advance(LEASE_MS);
+    expect(a.elector.health()).toMatchObject({ state: "standby", leading: false });
+    expect(a.events.all("standby")).toHaveLength(1);
+    await leader.release();
+
+    const leadership = await world.clock.runUntil(campaigning);
+    expect(leadership.term).toBe(2);
+    await leadership.release();
+  });
+
   test("returns a leadership that is renewed until it is disposed of", async () => {
     {
       await using leadership = await a.elector.campaign();
