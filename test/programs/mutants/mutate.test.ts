@@ -38,6 +38,7 @@ describe("the mutants of a file", () => {
       ["async function f() { try { return (stop()); } catch {} }"],
     ],
     ["const names: Readonly<Record<Name, true>> = { a: true };", []],
+    ["const names: OptionNames<Options> = { a: true };", []],
     ["const off = signal.addEventListener('abort', f, { once: true });", []],
     [
       "const off = server.addEventListener('close', f, { once: true });",

@@ -144,10 +144,13 @@ function literals(node: Node, above: readonly Node[]): string[] {
   return isValue || parent?.type === "ReturnStatement" || parent?.type === "ArrowFunctionExpression" ? ['""'] : [];
 }
 
-/** Tells whether the type allows only one value here, for instance in a set of names: `Record<Name, true>`. */
+/** Tells whether the type allows only one value here, for instance in a set of names: `Record<Name, true>`, `OptionNames<Options>`. */
 function isOnlyTyped(above: readonly Node[], source: string): boolean {
   const declared = above.findLast(({ type }) => type === "VariableDeclarator");
-  return declared !== undefined && / true>+ =/.test(source.slice(declared.start, (declared["init"] as Node | null)?.start));
+  return (
+    declared !== undefined &&
+    /(?: true>+|: OptionNames<\w+>) =/.test(source.slice(declared.start, (declared["init"] as Node | null)?.start))
+  );
 }
 
 /** Tells whether this is an option of a listener for an abort. An abort comes only once, so the option changes nothing. */
