@@ -38,11 +38,11 @@ test("the metrics of fleets count the rare events, add up each fleet's shards, a
 
 test("each rare event is counted by its name for metrics", () => {
   const counted: string[] = [];
-  const { stop } = fleetMetrics((_, event) => counted.push(event));
+  const measurement = fleetMetrics((_, event) => counted.push(event));
   for (const name of ["joined", "left", "shardStarted", "shardFailed", "overrun", "moved", "coordinating"]) {
     publish("west", name, MEMBER);
   }
-  stop();
+  measurement.stop();
 
   expect(counted).toEqual(["joined", "left", "shard_started", "shard_failed", "overrun", "moved", "coordinating"]);
 });
