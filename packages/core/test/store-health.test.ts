@@ -2,6 +2,8 @@ import { MemoryLeaseStore, StoreError } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { StoreHealth } from "../src/election/store-health.ts";
+import { Journal } from "../src/reporting/journal.ts";
+import { Lines } from "./lines.ts";
 
 const failure = (code: "STORE_DENIED" | "STORE_UNAVAILABLE"): StoreError =>
   new StoreError(code, "no.", { store: "memory", operation: "put", election: "e", mayHaveBeenApplied: false });
@@ -21,4 +23,18 @@ test.each<[string, (health: StoreHealth) => void, number | undefined]>([
 
   then(health);
   expect(health.refusedMs).toBe(refusedMs);
+});
+
+test("a recovery is reported once the store answers everybody whom it failed", () => {
+  const clock = new VirtualClock();
+  const store = new MemoryLeaseStore({ clock });
+  const lines = new Lines();
+  const [one, other] = [new StoreHealth(store, "a", clock), new StoreHealth(store, "b", clock)];
+  for (const health of [one, other]) health.failed("read", failure("STORE_UNAVAILABLE"));
+  one.report({ journal: Journal.to(lines), leaseDurationMs: 15_000 });
+  one.answered("read");
+  expect(lines.of("info")).toEqual([]);
+
+  other.answered("read");
+  expect(lines.of("info")).toEqual(["The memory store answers again, after 0.0 s."]);
 });
