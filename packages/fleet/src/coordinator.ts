@@ -119,7 +119,7 @@ export class Coordinator {
    */
   async #readPlan(seen: Seen, known: number): Promise<StoredPlan | undefined> {
     const { records, names } = this.#context;
-    const highest = Math.max(known, records.told, ...[...seen.values()].map(({ report }) => report?.applied ?? 0));
+    const highest = Math.max(known, records.told, ...[...seen.values()].map(({ report }) => report?.known ?? 0));
     if (this.#stored && this.#stored.plan.revision >= highest) return this.#stored;
     this.#stored = undefined;
     const found = await records.readPlan(true);

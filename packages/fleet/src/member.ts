@@ -232,6 +232,7 @@ export class FleetMember {
       id,
       name: memberId,
       applied: this.holds.applied,
+      known: this.#known,
       list: shards.mark,
       draining: this.holds.draining(this.#isStopping),
       ended: this.holds.ended,

@@ -81,7 +81,7 @@ export async function resetFleet(
     terms.push(term);
     leaseMs = Math.max(leaseMs, leaseDurationMs);
   };
-  for (const member of (await records.listMembers()).values()) note(member, decodeReport(member.value)?.applied ?? 0);
+  for (const member of (await records.listMembers()).values()) note(member, decodeReport(member.value)?.known ?? 0);
   if (records.told > 0) terms.push(records.told);
   const head = await leases.read(names.head);
   if (head) note(head, decodeHead(head.value).revision);

@@ -16,6 +16,8 @@ export interface Report {
   readonly name: string;
   /** The revision of the plan that this member has carried out. */
   readonly applied: number;
+  /** The highest revision that the process knows, from earlier sessions too. A plan with a lower one was deleted or restored. */
+  readonly known: number;
   /** The shards that still run after a request to leave. While the member stops: all its shards. `all`: the names do not fit. */
   readonly draining: ReadonlySet<string> | "all";
   readonly ended: readonly Ended[];
@@ -72,7 +74,8 @@ function text(report: Report, draining: readonly Range[] | "all", ended: readonl
   const named = ended.filter(({ how }) => how !== "left" || draining === "all");
   const ends = named.map(({ shard, since, how }) => [shard, since, HOW.indexOf(how)]);
   const filled = <T extends { readonly length: number }>(list: T): T | undefined => (list.length > 0 ? list : undefined);
-  const whole = { v: VERSION, ...report, draining: filled(draining), ended: filled(ends) };
+  const known = report.known > report.applied ? report.known : undefined;
+  const whole = { v: VERSION, ...report, known, draining: filled(draining), ended: filled(ends) };
   return JSON.stringify(whole, (name, value: unknown) => (value === DEFAULTS[name] ? undefined : value));
 }
 
@@ -97,6 +100,7 @@ export function decodeReport(value: string | undefined): Report | undefined {
     id,
     name,
     applied,
+    known: isCount(found["known"]) ? Math.max(found["known"], applied) : applied,
     list,
     draining: drains,
     ended: ends,

@@ -125,6 +125,22 @@ test("a reset waits for the longest lease that any record shows, after all recor
   expect(world.violations).toEqual([]);
 });
 
+test("a reset goes above the revision that a process knows from a session that is over", async () => {
+  const world = await started(["a"], { fenced: false });
+  const [process] = world.processes as [Process];
+  process.clock.jumpWall(3_600_000);
+  const { revision } = await ordered(world, resetFleet(process.store, "f"));
+  process.clock.jumpWall(-3_600_000);
+  await world.until(() => world.problem() === undefined);
+  for (const name of world.names) world.service.remove(name);
+  // The process joins again, and no record but its report shows the revision.
+  await world.advance(4 * LEASE_MS);
+  const next = await ordered(world, resetFleet(world.connect().store, "f"));
+  expect(next.revision).toBeGreaterThan(revision);
+  await world.until(() => world.problem() === undefined);
+  expect(world.violations).toEqual([]);
+});
+
 test("a reset ends a session that its first list of the members does not show", async () => {
   const world = await started(["a", "b"]);
   const { store, connection } = world.connect();

@@ -8,6 +8,7 @@ const REPORT = report();
 test("a report comes back as it was", () => {
   const whole: Report = {
     ...REPORT,
+    known: 9,
     draining: new Set(["3", "4", "5", "tenant", "007"]),
     ended: [
       { shard: "9", since: 4, how: "failed" },

@@ -6,6 +6,7 @@ export function report(change: Partial<Report> = {}): Report {
     id: "12345678",
     name: "host-1",
     applied: 7,
+    known: 7,
     draining: new Set(),
     ended: [],
     stopping: false,
