@@ -79,6 +79,7 @@ export class HttpTransport implements EtcdTransport {
       } catch (error) {
         const failure = failureOf(error);
         if (isUnwell(failure, signal)) this.#leave(endpoint);
+        if (isUnanswered(signal)) this.#dropKept();
         if (signal.aborted) throw signal.reason;
         // A server closes the connection like this if only one of the two sides uses TLS.
         const isHungUp = failure.socketCode === "ECONNRESET" && !this.#hasAnswered;
@@ -101,6 +102,14 @@ export class HttpTransport implements EtcdTransport {
   /** Changes to the next endpoint, unless another request has done so already. */
   #leave(endpoint: URL | undefined): void {
     if (endpoint === this.#endpoints[this.#current]) this.#current = (this.#current + 1) % this.#endpoints.length;
+  }
+
+  /**
+   * Ends the connections that are kept for later requests. A path that has silently died has lost all of them, and otherwise each
+   * would cost one more attempt. A few attempts depose a leader.
+   */
+  #dropKept(): void {
+    for (const kept of Object.values(this.#agent.freeSockets)) for (const socket of kept ?? []) socket.destroy();
   }
 
   async #post(
@@ -156,9 +165,13 @@ function refusalOf(text: string, status: number): EtcdFailure {
 /**
  * Reports whether another endpoint may succeed: this one did not answer in time, did not answer as etcd does, or has no leader.
  */
-function isUnwell({ grpcCode }: EtcdFailure, { aborted, reason }: AbortSignal): boolean {
-  if (aborted) return isLeaseholdError(reason, "STORE_TIMEOUT");
-  return grpcCode === undefined || grpcCode === UNAVAILABLE;
+function isUnwell({ grpcCode }: EtcdFailure, signal: AbortSignal): boolean {
+  return signal.aborted ? isUnanswered(signal) : grpcCode === undefined || grpcCode === UNAVAILABLE;
+}
+
+/** Reports whether a request was aborted because its time was up. */
+function isUnanswered({ aborted, reason }: AbortSignal): boolean {
+  return aborted && isLeaseholdError(reason, "STORE_TIMEOUT");
 }
 
 function failureOf(error: unknown): EtcdFailure {

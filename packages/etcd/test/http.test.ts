@@ -363,6 +363,30 @@ describe("the HTTP transport", () => {
     }
   });
 
+  it("drops the connections that it has kept once a request was not answered in time, since a dead path has lost them all", async () => {
+    const asked: string[] = [];
+    const url = new URL(
+      await serve((request, response) => {
+        asked.push(`${request.url} from ${request.socket.remotePort}`);
+        if (request.url === "/v3/kv/txn") setTimeout(() => response.end(VACANT), 20);
+      }),
+    );
+    const transport = new HttpTransport([url], undefined);
+    const read = async (): Promise<unknown> => await transport.call("/v3/kv/txn", {}, { signal: new AbortController().signal });
+    await Promise.all([read(), read(), read()]);
+    const connections = new Set(asked.map((each) => each.split(" ")[2]));
+    expect(connections.size).toBe(3);
+    const stopping = new AbortController();
+    const silent = transport.call("/v3/lease/grant", {}, { signal: stopping.signal });
+    await vi.waitFor(() => expect(asked).toHaveLength(4));
+    stopping.abort(
+      new StoreError("STORE_TIMEOUT", "late", { store: "etcd", operation: "x", election: "e", mayHaveBeenApplied: true }),
+    );
+    await expect(silent).rejects.toThrow("late");
+    await read();
+    expect(connections).not.toContain(asked[4]?.split(" ")[2]);
+  });
+
   it("goes round all endpoints, and changes once for simultaneous failures of one", async () => {
     const asked: string[] = [];
     const urls = await Promise.all(
