@@ -1,3 +1,4 @@
+import { isLeaseholdError } from "@leasehold/core";
 import { instantOf, mayHaveBeenApplied, type AcquireOutcome, type AcquireRequest } from "@leasehold/core/provider";
 import {
   checkTermOf,
@@ -56,8 +57,9 @@ async function enter({ requests, reader }: StoreParts, candidate: EtcdCandidate)
   try {
     return await requests.write("acquire", request.election, transaction, request);
   } catch (error) {
-    // etcd may have created the key, or may still do so. The revocation deletes the key, and makes a late transaction fail.
-    if (mayHaveBeenApplied(error)) {
+    // etcd may have created the key, or may still do so. The revocation deletes the key, and makes a late transaction fail. A
+    // cluster that has gone back has carried the transaction out.
+    if (mayHaveBeenApplied(error) || isLeaseholdError(error, "TERM_REGRESSED")) {
       reader.abandon(request.election, hex);
       await requests.revoke(request.election, leaseNumber, request).catch(() => undefined);
     }

@@ -105,12 +105,14 @@ describe("a cluster that has gone back", () => {
     expect(outcome).toMatchObject({ acquired: true, lease: { term: 1 } });
   });
 
-  it("is detected also if only a write shows it", async () => {
+  it("is detected also if only a write shows it, and the candidate leaves no key that others would wait for", async () => {
     const transport = scripted((index, path) => {
       if (path === "/v3/lease/grant") return { ...header(7), TTL: "5" };
       return index === 0 ? header(7) : { ...header(6), succeeded: true };
     });
     await expect(new EtcdLeaseStore({ transport }).acquire(REQUEST)).rejects.toMatchObject({ code: "TERM_REGRESSED" });
+    const [, grant, , revoke] = transport.requests;
+    expect(revoke).toMatchObject({ path: "/v3/lease/revoke", body: { ID: grant?.body["ID"] } });
   });
 
   it("is not detected by replies of a single member: the end of a lease, and the rest of a hold", async () => {
