@@ -352,10 +352,6 @@ describe("a term on etcd", () => {
   });
 
   describe("is broken", () => {
-    it("never if there was none", async () => {
-      expect(await etcd.run(store.break("e", { reason: "why not" }))).toEqual({ broken: false, current: undefined });
-    });
-
     it("once if the reply to the order is lost", async () => {
       const lease = await win();
       let orders = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { compareBallots, forward, highest, type Ballot } from "../src/ballot.ts";
-import { ageOf, topOf } from "../src/chosen.ts";
+import { compareBallots, highest, type Ballot } from "../src/ballot.ts";
+import { ageOf } from "../src/chosen.ts";
 import { NOTHING, type MemberState } from "../src/member-state.ts";
 import { recordOf } from "./world.ts";
 
@@ -19,10 +19,6 @@ describe("ballots", () => {
     expect(highest([undefined])).toBeUndefined();
     expect(highest([])).toBeUndefined();
   });
-
-  test("are one round below the ballot that an accept under them promises", () => {
-    expect(forward(ballot(4, "a"))).toEqual(ballot(5, "a"));
-  });
 });
 
 describe("the newest state", () => {
@@ -31,17 +27,6 @@ describe("the newest state", () => {
     accepted: ballot(round, "a"),
     proposal: { write: nonce, base: null, record: recordOf(nonce) },
     ageMs,
-  });
-
-  test("is the one with the highest accepted ballot, in any order", () => {
-    const [low, high] = [keptBy(1, "low"), keptBy(2, "high")];
-    for (const order of [
-      [low, high],
-      [high, low],
-    ]) {
-      expect(topOf(new Map(order.map((kept, at) => [`${at}`, kept])))).toBe(high);
-    }
-    expect(topOf(new Map([["a", NOTHING]]))).toBeUndefined();
   });
 
   test("is at least as old as every member of some majority shows, and at most as old as any member shows", () => {

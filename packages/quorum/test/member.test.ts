@@ -1,5 +1,5 @@
 /** Tests one store of a quorum: the requests that it gets, and the warnings of its failures. */
-import { StoreError, type Logger } from "@leasehold/core";
+import type { Logger } from "@leasehold/core";
 import { IMPOSSIBLE_VERSION, Journal, MemoryRecordStore, type RecordStore, type StoredRecord } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
@@ -106,21 +106,6 @@ describe("a member that does not answer", () => {
     }
     expect(lines).toEqual([]);
   });
-});
-
-test("a warning says why a member refuses repeated requests, and a message that it answers again", async () => {
-  const details = { store: "s", operation: "get", mayHaveBeenApplied: false };
-  let fails = true;
-  const { lines, member } = world(() => ({
-    get: () => (fails ? Promise.reject(new StoreError("STORE_DENIED", "It may not.", details)) : Promise.resolve(undefined)),
-  }));
-  for (let times = 0; times < 2; times += 1) await expect(member.get("e", true, LIMITS)).rejects.toThrow("It may not.");
-  fails = false;
-  await expect(member.get("e", true, LIMITS)).resolves.toBe(NOTHING);
-  expect(lines).toEqual([
-    expect.stringContaining("a (memory) fails: It may not."),
-    expect.stringContaining("a (memory) answers again, after 0.0 s."),
-  ]);
 });
 
 test("a member with a record of another kind fails; a member with another quorum's record does not", async () => {

@@ -166,18 +166,6 @@ test("check() names a store that carries out a write whose condition cannot hold
   });
 });
 
-test("another list of members is an error, and not a failure of each member", async () => {
-  const { clock, a, b, store } = world();
-  await clock.runUntil(store.acquire(REQUEST));
-  const { lines, logger } = log();
-  const members = { a: a.records, b: b.records, d: new MemoryRecordStore(clock) };
-  const other = new QuorumLeaseStore({ members, clock, logger });
-
-  await expect(clock.runUntil(other.read("e", LIMITS))).rejects.toMatchObject({ code: "CONFIGURATION" });
-  await clock.advance(5_000);
-  expect(lines).toEqual([]);
-});
-
 test("a store that was emptied and taken in while a process could not reach it is not reported as another one", async () => {
   const { clock, a, b } = world();
   const kept = [new MemoryRecordStore(clock), new MemoryRecordStore(clock)];

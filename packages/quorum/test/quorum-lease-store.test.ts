@@ -45,14 +45,6 @@ test("a value may be as long as the smallest member limit minus the quorum's not
   expect(bytesOf(65_536, 2_000, 30_000)).toBe(0);
 });
 
-test("one store under two names is refused", () => {
-  const twice = store();
-
-  expect(() => new QuorumLeaseStore({ members: { a: twice, b: twice, c: store() } })).toThrow("the same store");
-  const leases = new MemoryLeaseStore();
-  expect(() => new QuorumLeaseStore({ members: { a: leases, b: leases, c: store() } })).toThrow("the same store");
-});
-
 test("it states its capabilities, accepts lease stores as members, and check() sends writes that all members refuse", async () => {
   const clock = new VirtualClock();
   const member = (): MemoryLeaseStore => new MemoryLeaseStore({ clock });

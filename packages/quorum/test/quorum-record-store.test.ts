@@ -7,16 +7,6 @@ import { begun, ELECTION, nonceOf, recordOf, versionOf, World, type Client, type
 
 const isWrite = ({ operation }: Sent): boolean => operation === "put";
 
-test("another process reads a process's write, and nothing before it", async () => {
-  const world = await World.founded();
-  const [one, other] = [world.open("one"), world.open("other")];
-
-  expect(await one.get()).toBeUndefined();
-  const first = versionOf(await one.put("first"));
-
-  expect(await other.get(false)).toMatchObject({ data: { schema: 3, nonce: "first" }, version: first });
-});
-
 test("a put after the same process's put is one write for each member, and ends with the second fastest", async () => {
   const { world, one, first } = await begun();
   await world.clock.advance(2_000);
@@ -53,17 +43,6 @@ test("with members at 10, 40 and 160 ms a poll and a renewal take 40, and an acq
   expect(world.requests()).toHaveLength(9);
   expect(await taking(putting(other, "renewed"))).toBe(40);
   expect(world.requests()).toHaveLength(3);
-});
-
-test("if two puts replace the same write, one is stored, and the other one returns it", async () => {
-  const { world, one, other, first } = await begun();
-
-  const outcomes = await world.clock.runUntil(Promise.all([one.startPut("mine", first), other.startPut("yours", first)]));
-
-  expect(outcomes.filter(({ stored }) => stored)).toHaveLength(1);
-  const winner = nonceOf(await world.open("third").get());
-  const [loser] = outcomes.filter((outcome) => !outcome.stored);
-  expect(loser).toMatchObject({ stored: false, current: { data: { nonce: winner } } });
 });
 
 test("the rounds of one process run one after another: the second of two simultaneous writes finds the first", async () => {

@@ -1,13 +1,6 @@
-/** Tests the functions on rosters that need no store. */
+/** Tests which rosters are related. */
 import { expect, test } from "vitest";
-import { areRelated, newestOf, type Roster } from "../src/roster.ts";
-
-test("the newest roster is the one with the highest number, in any order", () => {
-  const [one, two] = [1, 2].map((number) => ({ number, incarnations: {}, later: [], past: [] }));
-  expect(newestOf([two!, one!])).toBe(two);
-  expect(newestOf([one!, two!])).toBe(two);
-  expect(newestOf([])).toBeUndefined();
-});
+import { areRelated, type Roster } from "../src/roster.ts";
 
 test("rosters are of one quorum if any store is, or was, in both", () => {
   const rosterOf = (markers: readonly string[], past: readonly string[] = []): Roster => ({
