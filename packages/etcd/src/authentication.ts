@@ -61,5 +61,5 @@ export function authenticated(transport: EtcdTransport, user: EtcdUser): EtcdTra
     }
   }
 
-  return { call, watch };
+  return { call, watch, leave: (endpoint) => transport.leave?.(endpoint) };
 }

@@ -65,7 +65,7 @@ export class HttpTransport implements EtcdTransport {
       }
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
-      this.#leave(endpoint);
+      this.leave(endpoint.origin);
       throw failureOf(error);
     }
   }
@@ -78,7 +78,7 @@ export class HttpTransport implements EtcdTransport {
         return await send(endpoint);
       } catch (error) {
         const failure = failureOf(error);
-        if (isUnwell(failure, signal)) this.#leave(endpoint);
+        if (isUnwell(failure, signal)) this.leave(endpoint.origin);
         if (isUnanswered(signal)) this.#dropKept();
         if (signal.aborted) throw signal.reason;
         // A server closes the connection like this if only one of the two sides uses TLS.
@@ -100,8 +100,8 @@ export class HttpTransport implements EtcdTransport {
   }
 
   /** Changes to the next endpoint, unless another request has done so already. */
-  #leave(endpoint: URL | undefined): void {
-    if (endpoint === this.#endpoints[this.#current]) this.#current = (this.#current + 1) % this.#endpoints.length;
+  leave(endpoint: string): void {
+    if (endpoint === this.#endpoints[this.#current]?.origin) this.#current = (this.#current + 1) % this.#endpoints.length;
   }
 
   /**

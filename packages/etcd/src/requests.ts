@@ -183,11 +183,14 @@ export class EtcdRequests {
     body: Json,
   ): Promise<CheckedReply> {
     const leastRevision = linearizable ? this.#cluster.revision : -Infinity;
+    let answer: CheckedReply | undefined;
     try {
-      const answer = answerOf(await this.#transport.call(path, body, options));
+      answer = answerOf(await this.#transport.call(path, body, options));
       this.#cluster.saw(election, answer.header, leastRevision);
       return answer;
     } catch (error) {
+      // The other endpoints may be of the right cluster, for example if only this member was rebuilt.
+      if (answer) this.#transport.leave?.(answer.endpoint);
       throw toStoreError(error, operation, election, writes);
     }
   }

@@ -39,6 +39,8 @@ export interface EtcdTransport {
    * aborts.
    */
   watch(requests: readonly Json[], options: CallOptions): AsyncIterable<Json>;
+  /** Sends later requests to another endpoint, if `endpoint` is the present one. It has answered for a cluster that went back. */
+  leave?(endpoint: string): void;
 }
 
 /** The facts about a request that failed. */

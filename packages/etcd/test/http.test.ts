@@ -405,6 +405,25 @@ describe("the HTTP transport", () => {
     expect(asked).toEqual(["one", "one", "two", "three", "one"]);
   });
 
+  it.each([{}, { user: "u", password: "p" }])(
+    "leaves an endpoint of another cluster that has gone back, with %o",
+    async (user) => {
+      let isWell = true;
+      const answering = (revision: number, clusterId: string): RequestListener => {
+        const body = JSON.stringify({ ...header(revision, clusterId), token: "t", responses: [{}, {}, {}] });
+        return (_, response) => void (isWell ? response.end(body) : response.writeHead(500).end());
+      };
+      const rebuilt = await serve((_, response) => void response.end(JSON.stringify({ ...header(3, "2"), token: "t" })));
+      const store = new EtcdLeaseStore({ endpoints: [await serve(answering(7, "1")), rebuilt], ...user });
+      await store.read("e");
+      isWell = false;
+      await expect(store.read("e")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
+      isWell = true;
+      await expect(store.read("e")).rejects.toMatchObject({ code: "TERM_REGRESSED" });
+      expect(await store.read("e")).toBeUndefined();
+    },
+  );
+
   it("quotes nothing of another program's answer", async () => {
     const url = await serve((_, response) => void response.writeHead(500).end("token=correct-horse"));
     await expect(new EtcdLeaseStore({ endpoints: url }).read("e")).rejects.toThrow(/does not come from etcd's gateway\.$/);
