@@ -126,7 +126,7 @@ export class Coordinator {
     if ((found?.plan.revision ?? 0) < highest)
       throw new LeaseholdError(
         "TERM_REGRESSED",
-        `The plan of the fleet '${names.fleet}' ${found ? `shows revision ${found.plan.revision}` : "is gone"}, but a member has carried out revision ${highest}. ` +
+        `The plan of the fleet '${names.fleet}' ${found ? `shows revision ${found.plan.revision}` : "is gone"}, but the head, a report or this process knows revision ${highest}. ` +
           "Members keep the shards that they have, and nobody is granted another one until the fleet is reset.",
         { election: names.fleet },
       );
@@ -180,13 +180,16 @@ export class Coordinator {
 
   /** Returns the coordinator's list once all sessions that are not over have an equal one; until then, the plan's shards. */
   #shards(plan: Plan, seen: Seen): readonly string[] {
-    const { shards, names, reporter, settleMs } = this.#context;
+    const { shards, names, reporter, settleMs, memberId } = this.#context;
     const present = [...plan.shards.keys()];
     // The list of members may lag, so a session that it shows as expired may still live.
-    const isAgreed = [...seen.values()].every(({ report }) => !report || report.stopping || report.list === shards.mark);
+    const others = [...seen.values()].flatMap(({ report }) =>
+      report && !report.stopping && report.list !== shards.mark ? report.name : [],
+    );
+    const isAgreed = others.length === 0;
     const isLong = this.#lasting.ms("lists differ", !isAgreed) >= LONG * settleMs;
     const seconds = Math.round((LONG * settleMs) / 1_000);
-    const differ = `Members of '${names.fleet}' have had different lists of shards for ${seconds} s. The shards stay as they are until all have the same list.`;
+    const differ = `Members of '${names.fleet}' have had different lists of shards for ${seconds} s: ${others.slice(0, 5).join(", ")} and ${memberId}. The shards stay as they are until all have the same list.`;
     reporter.problem("lists", isLong ? differ : undefined);
     return (isAgreed || present.length === 0 ? this.#list.list : undefined) ?? present;
   }

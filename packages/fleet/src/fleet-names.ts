@@ -17,14 +17,14 @@ export class FleetNames {
 
   /** @throws {ConfigurationError} for a name with a slash, or a name that an election cannot have. */
   constructor(fleet: unknown) {
-    checkName("name", fleet);
+    checkText("fleet", fleet);
     if (fleet.includes("/"))
       throw new ConfigurationError(
         `The fleet's name '${fleet}' has a slash, which separates its records; use another character.`,
       );
     this.fleet = fleet;
     const prefix = `fleet/${fleet}/`;
-    checkName("name", `${prefix}member/${MAX_SLOTS}`);
+    checkText("fleet", `${prefix}member/${MAX_SLOTS}`);
     this.head = `${prefix}head`;
     this.plan = `${prefix}plan`;
     this.members = `${prefix}member/`;
@@ -48,12 +48,21 @@ export class FleetNames {
 
   /** @throws {ConfigurationError} for a name that a shard cannot have. */
   checkShard(shard: unknown): asserts shard is string {
-    checkName("name", shard);
+    checkText("shard", shard);
     const most = Math.min(MAX_SHARD_NAME_BYTES, MAX_NAME_BYTES - Buffer.byteLength(this.shards));
     const bytes = Buffer.byteLength(shard);
     if (bytes <= most) return;
     throw new ConfigurationError(
       `The shard '${shard}' has a name of ${bytes} bytes of UTF-8; in the fleet '${this.fleet}' at most ${most} fit.`,
     );
+  }
+}
+
+/** @throws {ConfigurationError} for text that no election can have in its name. The error names the option. */
+export function checkText(option: "fleet" | "memberId" | "shard", text: unknown): asserts text is string {
+  try {
+    checkName("name", text);
+  } catch (error) {
+    throw new ConfigurationError(`${option}: ${(error as Error).message}`);
   }
 }

@@ -1,8 +1,8 @@
 import { ConfigurationError, timing, UnsupportedError } from "@leasehold/core";
 import type { LeaseStore, LoggerOption, TimingOptions, TimingReport } from "@leasehold/core";
-import { checkName, checkOptions, defineOptions, duration, sharedClock } from "@leasehold/core/provider";
+import { checkOptions, defineOptions, duration, sharedClock } from "@leasehold/core/provider";
 import type { Clock, RecordLeaseStore } from "@leasehold/core/provider";
-import { FleetNames } from "./fleet-names.ts";
+import { checkText, FleetNames } from "./fleet-names.ts";
 import { isWeight } from "./report.ts";
 import { shardSource, type ShardSource, type ShardsOption } from "./shard-list.ts";
 
@@ -84,7 +84,7 @@ export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock
   if (!isWeight(weight)) throw new ConfigurationError(`weight is ${String(weight)}; it must be a number from 0.01 to 100.`);
   checkWhole("priority", priority);
   const { memberId = defaultMemberId(clock) } = options;
-  checkName("candidateId", memberId);
+  checkText("memberId", memberId);
   const idBytes = Buffer.byteLength(memberId);
   if (idBytes > MAX_MEMBER_ID_BYTES)
     throw new ConfigurationError(`memberId has ${idBytes} bytes of UTF-8; at most ${MAX_MEMBER_ID_BYTES} fit.`);
@@ -131,6 +131,8 @@ export function storeOf(store: LeaseStore): RecordLeaseStore {
   if (typeof given?.capabilities !== "object" || typeof given.acquire !== "function") {
     throw new ConfigurationError("store is not a LeaseStore. Make one first, for instance new SqlLeaseStore({ sqlite: path }).");
   }
+  if ("complete" in given)
+    throw new UnsupportedError("The occurrences of a schedule are deleted after a time. Give the fleet the store itself.");
   const found = (given.fleets ?? given) as RecordLeaseStore;
   if (found.capabilities.fleet === true && found.capabilities.list === true && found.records) return found;
   throw new UnsupportedError(

@@ -44,7 +44,10 @@ test("a member that freezes between its read of the plan and the start begins no
 });
 
 test.for(["deleted", "restored"] as const)("after the plan was %s nobody is granted a shard, and holders go on", async (how) => {
-  const world = await started(["a"]);
+  const warnings: string[] = [];
+  const nothing = (): void => undefined;
+  const logger = { debug: nothing, info: nothing, warn: (text: string) => void warnings.push(text), error: nothing };
+  const world = await started(["a"], { fleet: { logger } });
   const backup = world.service.backUp("fleet/f/plan");
   world.start("b");
   await world.until(() => world.problem() === undefined);
@@ -62,6 +65,9 @@ test.for(["deleted", "restored"] as const)("after the plan was %s nobody is gran
   expect(world.violations).toEqual([]);
   expect(world.starts).toBe(0);
   expect(world.counts().get(holder.name)).toBe(held);
+  expect(warnings).toContainEqual(
+    expect.stringMatching(/(is gone|shows revision \d+), but the head, a report or this process knows/),
+  );
 });
 
 /** Takes a free slot for a stranger, and vacates it. */

@@ -117,7 +117,7 @@ test("lists that differ for long are logged once", async () => {
   await world.advance(30_000);
   expect(problems).toEqual([]);
   await world.advance(200_000);
-  expect(problems).toEqual([expect.stringContaining("have had different lists of shards for 50 s")]);
+  expect(problems).toEqual([expect.stringContaining("have had different lists of shards for 50 s: b and a")]);
 });
 
 test("one member too many is logged, and waits until another one is gone", async () => {

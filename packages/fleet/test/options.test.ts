@@ -27,11 +27,12 @@ test.for([
   [{ shards: 4, weight: 101 }, "weight is 101"],
   [{ shards: 4, weight: Number.NaN }, "weight is NaN"],
   [{ shards: 4, priority: 1.5 }, "priority is 1.5; it must be a whole number"],
-  [{ shards: 4, memberId: "" }, "candidateId is empty"],
+  [{ shards: 4, memberId: "" }, "memberId: name is empty"],
   [{ shards: 4, memberId: "x".repeat(241) }, "memberId has 241 bytes of UTF-8; at most 240 fit"],
   [{ shards: 4, settleMs: -1 }, "settleMs is -1"],
   [{ shards: 4, fenced: "yes" }, "fenced is yes"],
   [{ shards: 4, leaseDurationMs: 30 }, "30 seconds meant"],
+  [{ shards: 4, fleet: undefined as never }, "fleet: name must be a string, not undefined"],
   [{ shards: 4, fleet: "a/b" }, "has a slash"],
   [{ shards: 4, fleet: "x".repeat(240) }, "at most 255 fit"],
   [{ shards: 4, shard: 4 }, "Fleet has no option 'shard'. Was 'shards' meant?"],
@@ -55,6 +56,11 @@ test("refuses a store that cannot keep a fleet", () => {
   const other = { name: "voting", acquire: () => undefined, capabilities: { ...store.capabilities, fleet: undefined } };
   const refused = { store: other as unknown as LeaseStore, fleet: "orders", shards: 4 };
   expect(() => new Fleet(refused)).toThrow("voting cannot keep a fleet");
+});
+
+test("refuses the occurrences of a schedule, because a store deletes their records after a time", () => {
+  const occurrences = store.occurrences("nightly");
+  expect(() => new Fleet({ store: occurrences, fleet: "orders", shards: 4 })).toThrow("Give the fleet the store itself");
 });
 
 test("refuses fences on a store that has none, and leaves them out by default", () => {
