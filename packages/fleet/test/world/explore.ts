@@ -10,6 +10,12 @@ const LEASE_MS = 6_000;
 const CALM_LIMIT_MS = 400_000;
 /** All has to be well for so long. */
 const WELL_MS = 10_000;
+/** A restless process lives for so long, which is less than a renew interval. */
+const RESTLESS_MS = 800;
+/** A shard whose task always throws rests for a minute each time, once this has passed. Then its requests are counted as long. */
+const RESTS_MS = 130_000;
+/** The most requests of a fleet in the calm, as a multiple of 2 M + 1 for each renew interval. */
+const MOST_REQUESTS = 2.2;
 
 export interface Outcome {
   readonly seed: number;
@@ -41,10 +47,14 @@ class Exploration {
   readonly #strikes: number;
   readonly #restores: SeededRandom;
   readonly #orders: SeededRandom;
+  readonly #extremes: SeededRandom;
+  /** Some members ask for no fences, and write them all the same. Only a reset turns fences off, so there is none. */
+  readonly #mixesFences: boolean;
   readonly #clockSteps: boolean;
   /** The list of shards with which a process began. In a world of named shards it stays. */
   readonly #lists = new Map<Process, readonly string[]>();
   #isResetWanted = false;
+  #isRestless = false;
   readonly #backups: Array<readonly [name: string, backup: ReturnType<World["service"]["backUp"]>]> = [];
   #made = 0;
   #calm = false;
@@ -59,6 +69,8 @@ class Exploration {
     this.#seed = seed;
     this.#restores = new SeededRandom(seed);
     this.#orders = new SeededRandom(seed + 1);
+    this.#extremes = new SeededRandom(seed + 2);
+    this.#mixesFences = this.#extremes.chance(0.3);
     // Either the store's clock steps or those of the processes. If both lie, only a fence protects.
     this.#clockSteps = this.#orders.chance(0.5);
     this.#random = random;
@@ -136,6 +148,7 @@ class Exploration {
     const options: Partial<FleetOptions> = {
       ...(this.#maxShards === undefined ? {} : { maxShards: this.#maxShards }),
       ...(this.#random.chance(0.2) ? { priority: 1 } : {}),
+      ...(this.#mixesFences && this.#extremes.chance(0.5) ? { fenced: false } : {}),
     };
     const process = this.#world.start(`m${this.#made}`, options, 1 + this.#random.between(-0.035, 0.035));
     this.#lists.set(process, this.#world.shards);
@@ -250,7 +263,7 @@ class Exploration {
     this.#spoil(operator);
     const { store } = operator;
     const dice = random.next();
-    if (dice < 0.2) {
+    if (dice < 0.2 && !this.#mixesFences) {
       this.#isResetWanted = true;
       const isDeleted = random.chance(0.5);
       if (isDeleted) world.service.remove("fleet/f/plan");
@@ -302,24 +315,60 @@ class Exploration {
     this.#calm = true;
     this.#thaw(Infinity);
     for (const { connection } of world.processes) connection.heal();
-    world.habits = { ...QUIET };
+    const { poison } = world.habits;
+    world.habits = { ...QUIET, ...(this.#extremes.chance(0.5) ? { poison } : {}) };
     if (this.#isNamed) for (const [process, list] of this.#lists) if (list !== world.shards) process.stop();
     if (!world.processes.some(({ isMember }) => isMember)) this.#make();
     world.note("calm");
     if (this.#isResetWanted) void this.#reset();
+    if (this.#extremes.chance(0.05)) this.#startAnew();
     const sinceMs = world.nowMs();
     let wellMs = 0;
     while (world.violations.length === 0 && world.nowMs() - sinceMs < CALM_LIMIT_MS) {
       wellMs = this.#problem() === undefined ? wellMs + 1_000 : 0;
-      if (wellMs > WELL_MS) return world.nowMs() - sinceMs - WELL_MS;
+      if (wellMs > WELL_MS) {
+        const settledMs = world.nowMs() - sinceMs - WELL_MS;
+        if (world.habits.poison !== undefined && !this.#isRestless) await this.#countRequests();
+        return settledMs;
+      }
       await world.advance(1_000);
     }
     return undefined;
   }
 
+  /** Starts one process in place of all, beside another one that restarts all the time. */
+  #startAnew(): void {
+    const world = this.#world;
+    this.#isRestless = true;
+    for (const { clock } of world.processes) if (clock.alive) clock.kill();
+    this.#make();
+    const restart = (): void => {
+      const process = world.start(`r${world.processes.length}`);
+      // No shard has to be with it.
+      process.isStopping = true;
+      world.clock.setTimer(() => process.clock.kill(), RESTLESS_MS);
+      world.clock.setTimer(restart, RESTLESS_MS);
+    };
+    restart();
+  }
+
+  /** Counts the requests while one shard rests again and again. */
+  async #countRequests(): Promise<void> {
+    const world = this.#world;
+    const { length } = world.processes.filter(({ isMember }) => isMember);
+    await world.advance(RESTS_MS);
+    world.resetCounts();
+    await world.advance(RESTS_MS);
+    const count = [...world.requests().values()].reduce((sum, requests) => sum + requests, 0);
+    const most = (MOST_REQUESTS * (2 * length + 1) * RESTS_MS) / (LEASE_MS / 3);
+    if (count > most) world.violations.push(`${count} requests of ${length} members in ${RESTS_MS} ms; at most ${most}`);
+  }
+
   #problem(): string | undefined {
     const members = this.#world.processes.filter(({ isMember }) => isMember);
-    const isEven = new Set(members.map(({ priority }) => priority)).size <= 1;
+    // Neither failing shards nor restless members are shared evenly.
+    const isEven =
+      !this.#isRestless && this.#world.habits.poison === undefined && new Set(members.map(({ priority }) => priority)).size <= 1;
     return this.#world.problem({ max: this.#maxShards, isEven });
   }
 }
