@@ -8,9 +8,8 @@ import {
   defaultCandidateId,
   onAbort,
 } from "@leasehold/core/provider";
-import { EVENT_NAMES, type FleetEvents } from "./fleet-events.ts";
 import { checkFleetOptions, type FleetOptions, type FleetSettings } from "./fleet-options.ts";
-import { FleetReporter } from "./fleet-reporter.ts";
+import { EVENT_NAMES, FleetReporter, type FleetEvents } from "./fleet-reporter.ts";
 import { readFleet, type FleetStatus } from "./fleet-status.ts";
 import type { Shard, ShardTask } from "./hold.ts";
 import { FleetMember } from "./member.ts";

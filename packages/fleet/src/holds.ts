@@ -3,8 +3,7 @@
 import type { HeldLeadership } from "@leasehold/core";
 import { onAbort } from "@leasehold/core/provider";
 import { Hold, type HoldContext, type Shard } from "./hold.ts";
-import type { Plan } from "./plan.ts";
-import { idOf } from "./session.ts";
+import { idOf, type Plan } from "./plan.ts";
 import type { Ended } from "./report.ts";
 
 export class Holds {

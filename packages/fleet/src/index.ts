@@ -1,5 +1,5 @@
 export { Fleet, type FleetRunOptions } from "./fleet.ts";
-export type { FleetEvents } from "./fleet-events.ts";
+export type { FleetEvents } from "./fleet-reporter.ts";
 export type { FleetOptions } from "./fleet-options.ts";
 export type { Shard, ShardTask } from "./hold.ts";
 export type { ShardsOption } from "./shard-list.ts";

@@ -6,14 +6,14 @@ import { Coordinator } from "./coordinator.ts";
 import { FleetRecords } from "./fleet-records.ts";
 import type { FleetSettings } from "./fleet-options.ts";
 import type { FleetContext, FleetReporter } from "./fleet-reporter.ts";
-import { decodeHead, NO_HEAD, type Head } from "./head.ts";
 import type { ShardTask } from "./hold.ts";
 import { Holds } from "./holds.ts";
 import { Lasting } from "./lasting.ts";
-import type { Plan } from "./plan.ts";
+import { decodeHead, NO_HEAD, type Head } from "./plan-text.ts";
+import { idOf, type Plan } from "./plan.ts";
 import { encodeReport } from "./report.ts";
 import { sealing } from "./seals.ts";
-import { idOf, takingSlots, type Session } from "./session.ts";
+import { takingSlots, type Session } from "./session.ts";
 
 /** A stopping member waits this many renew intervals for a coordinator to move its shards. Then the member ends its tasks. */
 const PATIENCE = 4;

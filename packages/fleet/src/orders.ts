@@ -5,8 +5,7 @@ import { sleep } from "@leasehold/core/provider";
 import { DEFAULT_LEASE_MS, storeOf } from "./fleet-options.ts";
 import type { FleetRecords } from "./fleet-records.ts";
 import { openFleet, type MemberStatus } from "./fleet-status.ts";
-import { decodeHead } from "./head.ts";
-import { decodePlan } from "./plan-text.ts";
+import { decodeHead, decodePlan } from "./plan-text.ts";
 import { emptyPlan, ownerOf } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 

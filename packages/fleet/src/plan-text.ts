@@ -1,4 +1,4 @@
-// Encodes the plan as text. The columns have fixed widths, so only the shards and the number of members determine the size.
+// Encodes the plan and the value of the head as text. The columns of the plan have fixed widths, so only the shards and the number of members determine the size.
 
 import { isDeepStrictEqual } from "node:util";
 import { isCount, MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";
@@ -129,4 +129,34 @@ function digits(value: number, width: number): string {
 
 function areNumbered(names: readonly string[]): boolean {
   return names.every((name, index) => name === String(index));
+}
+
+/** The value of the head. The coordinator leases the head, and every member polls it. */
+export interface Head {
+  /** The last revision of the plan whose write was acknowledged. */
+  readonly revision: number;
+  /** The id of that write. Two writes may have the same revision, if a failover has undone one of them. */
+  readonly id: string;
+  /** True while a change is under way. Members then poll often. */
+  readonly isBusy: boolean;
+  /** The number of members, and the bytes of the plan. Members use both to spread their reads of a large plan. */
+  readonly members: number;
+  readonly bytes: number;
+}
+
+export const NO_HEAD: Head = { revision: 0, id: "", isBusy: true, members: 0, bytes: 0 };
+
+export function encodeHead({ revision, id, isBusy, members, bytes }: Head): string {
+  return JSON.stringify({ r: revision, i: id, b: isBusy ? 1 : 0, m: members, s: bytes });
+}
+
+/** Parses the value of the head. For any other text it returns `NO_HEAD`, so that members poll often. */
+export function decodeHead(value: string | undefined): Head {
+  try {
+    const { r, i, b, m, s } = JSON.parse(value ?? "") as Record<string, unknown>;
+    const [revision = 0, members = 0, bytes = 0] = [r, m, s].map((one) => (isCount(one) ? one : undefined));
+    return { revision, id: typeof i === "string" ? i : "", isBusy: b !== 0, members, bytes };
+  } catch {
+    return NO_HEAD;
+  }
 }

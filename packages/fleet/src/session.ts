@@ -2,22 +2,15 @@
 
 import { Elector, isLeaseholdError, type HeldLeadership, type LeaseSnapshot } from "@leasehold/core";
 import type { FleetContext } from "./fleet-reporter.ts";
-import { MAX_SLOTS, sessionName } from "./plan.ts";
+import { ID_LENGTH, MAX_SLOTS, sessionName } from "./plan.ts";
 
 /** A process first chooses from this many free slots. The number doubles after each collision. */
 const FIRST_RANGE = 8;
-
-const ID_LENGTH = 8;
 
 export interface Session {
   readonly slot: number;
   readonly leadership: HeldLeadership;
   readonly elector: Elector;
-}
-
-/** Returns the id of a session. The session's report, the plan and the slot's record contain this id. */
-export function idOf({ candidateId }: Pick<HeldLeadership, "candidateId">): string {
-  return candidateId.slice(-ID_LENGTH);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { isLeaseholdError, StoreError } from "@leasehold/core";
 import { expect, test } from "vitest";
-import { numbered, QUIET, World, type Process, type WorldOptions } from "./world/world.ts";
+import { logged, numbered, QUIET, World, type Process, type WorldOptions } from "./world/world.ts";
 
 const LEASE_MS = 9_000;
 
@@ -44,9 +44,7 @@ test("a member that freezes between its read of the plan and the start begins no
 });
 
 test.for(["deleted", "restored"] as const)("after the plan was %s nobody is granted a shard, and holders go on", async (how) => {
-  const warnings: string[] = [];
-  const nothing = (): void => undefined;
-  const logger = { debug: nothing, info: nothing, warn: (text: string) => void warnings.push(text), error: nothing };
+  const { problems, logger } = logged();
   const world = await started(["a"], { fleet: { logger } });
   const backup = world.service.backUp("fleet/f/plan");
   world.start("b");
@@ -65,7 +63,7 @@ test.for(["deleted", "restored"] as const)("after the plan was %s nobody is gran
   expect(world.violations).toEqual([]);
   expect(world.starts).toBe(0);
   expect(world.counts().get(holder.name)).toBe(held);
-  expect(warnings).toContainEqual(
+  expect(problems).toContainEqual(
     expect.stringMatching(/(is gone|shows revision \d+), but the head, a report or this process knows/),
   );
 });

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import type { FleetOptions } from "../src/index.ts";
-import { numbered, World, type Process } from "./world/world.ts";
+import { logged, numbered, World, type Process } from "./world/world.ts";
 
 async function started(members: Record<string, Partial<FleetOptions>>): Promise<World> {
   const world = new World(7, { shards: numbered(6) });
@@ -20,15 +20,6 @@ async function moveHead(world: World): Promise<Process> {
   await world.until(() => ![undefined, former].includes(world.coordinator));
   former.connection.onRequest = undefined;
   return world.coordinator!;
-}
-
-function logged() {
-  const problems: string[] = [];
-  const nothing = (): void => undefined;
-  return {
-    problems,
-    logger: { debug: nothing, info: nothing, warn: nothing, error: (text: string) => void problems.push(text) },
-  };
 }
 
 test("a coordinator that takes the head again does not apply its old list when its function throws", async () => {

@@ -4,7 +4,7 @@ import { MemoryLeaseStore, type LeaseStore } from "@leasehold/core";
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, test } from "vitest";
 import { evictMember, Fleet, readFleet, releaseShard, resetFleet, type FleetOptions } from "../src/index.ts";
-import { numbered, World, type Process } from "./world/world.ts";
+import { logged, numbered, World, type Process } from "./world/world.ts";
 
 const LEASE_MS = 9_000;
 
@@ -89,10 +89,8 @@ test.for(["deleted", "damaged", "kept"])(
 );
 
 test("a reset that was interrupted grants nothing and is logged, until a second one ends it", async () => {
-  const problems: string[] = [];
-  const nothing = (): void => undefined;
-  const error = (text: string): void => void problems.push(text);
-  const world = await started(["a", "b"], { logger: { debug: nothing, info: nothing, warn: nothing, error } });
+  const { problems, logger } = logged();
+  const world = await started(["a", "b"], { logger });
   const [operator] = world.processes as [Process];
   const interrupted = new AbortController();
   const first = resetFleet(operator.store, "f", { signal: interrupted.signal });

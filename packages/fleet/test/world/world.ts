@@ -25,6 +25,14 @@ const MAX_REPORT_BYTES = 2_048;
 
 export const QUIET: Habits = { drainMs: [50, 500], sticks: 0, fails: 0 };
 
+/** Returns a logger, and the warnings and errors that it has been given. */
+export function logged() {
+  const problems: string[] = [];
+  const nothing = (): void => undefined;
+  const note = (text: string): void => void problems.push(text);
+  return { problems, logger: { debug: nothing, info: nothing, warn: note, error: note } };
+}
+
 /** A shard in the hands of a process, until its task has settled. */
 interface Held {
   readonly shard: Shard;
