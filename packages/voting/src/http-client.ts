@@ -16,11 +16,9 @@ export class NoAnswer extends Error {
   }
 }
 
-const KEPT = { keepAlive: true };
-
 /** Posts packets to other servers, over connections that are kept open. */
 export class HttpClient {
-  readonly #agents = { "http:": new Agent(KEPT), "https:": new TlsAgent(KEPT) };
+  readonly #agents = new Map<string, Agent>();
   #ca: Authority;
   readonly #answered = new Set<string>();
   #isClosed = false;
@@ -43,7 +41,13 @@ export class HttpClient {
   /** Ends all requests that are under way. */
   close(): void {
     this.#isClosed = true;
-    for (const agent of Object.values(this.#agents)) agent.destroy();
+    for (const agent of this.#agents.values()) agent.destroy();
+  }
+
+  #agentOf({ origin, protocol }: URL): Agent {
+    const agent = this.#agents.get(origin) ?? new (protocol === "https:" ? TlsAgent : Agent)({ keepAlive: true });
+    this.#agents.set(origin, agent);
+    return agent;
   }
 
   async #post(name: string, url: URL, packet: Signed, signal: AbortSignal): Promise<Posted> {
@@ -63,14 +67,17 @@ export class HttpClient {
   /**
    * Sends the request again if it used a kept connection that the other side had closed. A restart of the other host closes all
    * kept connections, and only a request finds out each of them.
+   *
+   * A request without an answer in time ends the kept connections to that host. A path that has silently died has lost all of them.
    */
   async #exchange(url: URL, packet: Signed, signal: AbortSignal): Promise<IncomingMessage> {
+    const agent = this.#agentOf(url);
     try {
       return await new Promise((resolve, reject) => {
         const begin = url.protocol === "https:" ? requestTls : requestHttp;
         const request = begin(new URL(PATH, url), {
           method: "POST",
-          agent: this.#agents[url.protocol as "http:" | "https:"],
+          agent,
           signal,
           // A kept connection is used again only for the same authority.
           ...(url.protocol === "https:" ? { ca: this.#ca } : {}),
@@ -81,6 +88,7 @@ export class HttpClient {
         request.end(packet.body);
       });
     } catch (error) {
+      if (signal.aborted) for (const kept of Object.values(agent.freeSockets)) for (const socket of kept ?? []) socket.destroy();
       const { code, wasKept } = error as { readonly code?: string; readonly wasKept?: boolean };
       if (!wasKept || signal.aborted || this.#isClosed || (code !== "ECONNRESET" && code !== "EPIPE")) throw error;
       return await this.#exchange(url, packet, signal);

@@ -1,8 +1,9 @@
 /** A packet on its way to another server, and its answer on the way back. */
 import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { freePort } from "@leasehold/test-kit/backends/free-port";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { HttpClient, secretsDiffer } from "../src/http-client.ts";
 
 /** Answers packets one after the other on kept connections, and goes on counting. */
@@ -133,4 +134,41 @@ test("a refused connection or an unknown host may pass", async () => {
 
 test("a failure has a name", () => {
   expect(String(secretsDiffer("b"))).toBe("NoAnswer: b signs with another secret than this server: give all of them the same.");
+});
+
+test("a packet that is not answered in time ends the kept connections to its server only", async () => {
+  const asked: number[] = [];
+  const serve = async (answers: (body: string) => boolean): Promise<URL> => {
+    const server = createHttpServer((request, response) => {
+      let body = "";
+      request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+      request.on("end", () => {
+        asked.push(request.socket.remotePort ?? 0);
+        if (answers(body)) setTimeout(() => response.end("{}"), 20);
+      });
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => server.closeAllConnections());
+    onTestFinished(() => void server.close());
+    return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  };
+  const silent = await serve((body) => body !== "silent");
+  const other = await serve(() => true);
+  const poster = new HttpClient();
+  onTestFinished(() => poster.close());
+  const stopping = new AbortController();
+  const post = (url: URL, body = "{}"): Promise<unknown> =>
+    poster.post("b", url, { body, signature: "s" }, body === "silent" ? stopping.signal : new AbortController().signal);
+  await Promise.all([post(silent), post(silent), post(silent), post(other)]);
+  const before = new Set(asked);
+  expect(before.size).toBe(4);
+  const unanswered = post(silent, "silent");
+  await vi.waitFor(() => expect(asked).toHaveLength(5));
+  stopping.abort();
+  await expect(unanswered).rejects.toThrow("does not answer in time");
+  await post(silent);
+  expect(before).not.toContain(asked[5]);
+  await post(other);
+  expect(before).toContain(asked[6]);
 });
