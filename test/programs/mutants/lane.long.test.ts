@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { Lane, type Baseline, type Fate } from "./lane.ts";
-import { readSources, type SourceFile } from "./sources.ts";
+import { readSources, ROOT, type SourceFile } from "./sources.ts";
 
 const FILE = "packages/functions/src/gate.ts";
 const WHETHER_ELECTED = "if (outcome.elected) {";
@@ -62,4 +64,15 @@ test("a process that a test starts runs the changed source", async () => {
 
   expect(reached.always).toContain(child.base + wrongExitCode.block);
   await expect(cli.judge(wrongExitCode, [{ testFile: wrapperTest, baseline: reached }])).resolves.toBe("killed");
+});
+
+test("a file whose tests are all skipped is named", async () => {
+  const cache = join(ROOT, "node_modules/.cache");
+  await mkdir(cache, { recursive: true });
+  const directory = await mkdtemp(join(cache, "lane-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const skipped = join(directory, "skipped.test.ts");
+  await writeFile(skipped, 'import { test } from "vitest";\ntest.skip("needs a server", () => undefined);\n');
+
+  await expect(lane.baselines([skipped])).rejects.toThrow(`${skipped} skips all of its tests`);
 });

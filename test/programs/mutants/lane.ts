@@ -107,8 +107,11 @@ export class Lane implements AsyncDisposable {
       );
       if (errors.length > 0) throw new Error("A test fails without any mutant.", { cause: errors[0] });
       const all = modules.map(async (module): Promise<[string, Baseline]> => {
+        const tests = [...module.children.allTests()];
+        if (tests.every((test) => test.result().state === "skipped"))
+          throw new Error(`${module.moduleId} skips all of its tests: .ci/backends installs what they need.`);
         const reached = JSON.parse(await readFile(reports[module.moduleId]!.byTests, "utf8")) as Reached;
-        const durations = [...module.children.allTests()].map((test) => test.diagnostic()?.duration ?? 0);
+        const durations = tests.map((test) => test.diagnostic()?.duration ?? 0);
         const durationMs = module.diagnostic().duration;
         return [module.moduleId, { ...reached, durationMs, slowestTestMs: Math.max(0, ...durations) }];
       });
