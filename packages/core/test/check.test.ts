@@ -4,6 +4,7 @@ import { REQUEST_CHANNEL, type StoreRequest } from "@leasehold/core/diagnostics"
 import { VirtualClock } from "@leasehold/core/testing";
 import { expect, onTestFinished, test } from "vitest";
 import { timedCheck } from "../src/store/request.ts";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 
 test("a check returns the duration of each of its requests", async () => {
   const clock = new VirtualClock();
@@ -21,4 +22,10 @@ test("a check publishes no request for a fence that is no record of its own", as
 
   await new MemoryLeaseStore().check({ election: "e" });
   expect(operations).toEqual(["get", "put"]);
+});
+
+test("a store that carries out a write on an impossible version holds no leases", async () => {
+  const records = new MemoryRecordStore();
+  records.put = () => Promise.resolve({ stored: true, version: "1" });
+  await expect(new RecordLeaseStore(records).check({ election: "e" })).rejects.toThrow(/cannot hold leases/);
 });

@@ -2,6 +2,8 @@ import type { LeaseRecord } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, RETRY_PERIOD_MS, type Candidate, type Run } from "./election-world.ts";
+import { VirtualClock } from "@leasehold/core/testing";
+import { RolledBackTerms, SeenTerms } from "../src/election/seen-terms.ts";
 
 const UNDURABLE = { showsUndurable: true };
 
@@ -80,4 +82,30 @@ test("on a store that shows only durable writes, an observed term that is lost b
 
   expect(standby.elector.isLeader).toBe(false);
   expect(standby.events.all("storeFailed").at(-1)).toMatchObject({ error: { code: "TERM_REGRESSED", highestTermSeen: 2 } });
+});
+
+test("terms that were seen rise only, and those that were led are kept beside them", () => {
+  const terms = new SeenTerms(new VirtualClock());
+  const after = (term: number, isLed?: boolean): unknown => {
+    terms.note("e", term, isLed);
+    return terms.highest("e");
+  };
+  expect(after(3)).toEqual({ seen: 3, led: 0 });
+  expect(after(2)).toEqual({ seen: 3, led: 0 });
+  expect(after(2, true)).toEqual({ seen: 3, led: 2 });
+  expect(after(1, true)).toEqual({ seen: 3, led: 2 });
+  expect(after(5)).toEqual({ seen: 5, led: 2 });
+});
+
+test("a term that was undone is waited out for the longest lease that was observed, from the first read", async () => {
+  const clock = new VirtualClock();
+  const undone = new RolledBackTerms(clock, 1_000);
+  expect([undone.isOver, undone.isWaitedOut]).toEqual([true, false]);
+  undone.saw({ leaseDurationMs: 4_000 } as never, false);
+  undone.saw(undefined, true);
+  await clock.advance(3_999);
+  undone.saw(undefined, true);
+  expect([undone.isOver, undone.isWaitedOut]).toEqual([false, false]);
+  await clock.advance(1);
+  expect([undone.isOver, undone.isWaitedOut]).toEqual([true, true]);
 });

@@ -5,6 +5,7 @@ import { ELECTION } from "@leasehold/test-kit/acquisitions";
 import { StubbornTask, untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { ElectionWorld, type Candidate } from "./election-world.ts";
 import { Lines } from "./lines.ts";
+import { checkStopOn } from "../src/election/stop-signals.ts";
 
 let world: ElectionWorld;
 let a: Candidate;
@@ -201,4 +202,8 @@ describe("leadership.ended", () => {
 
     expect(await leadership.ended).toMatchObject({ code: "LEADERSHIP_ENDED", reason: "released" });
   });
+});
+
+test("a list with one signal that no process can hear is refused with its value", () => {
+  expect(() => checkStopOn(["SIGTERM", "SIGKILL"])).toThrow(/stopOn is \["SIGTERM","SIGKILL"\]/);
 });

@@ -86,3 +86,7 @@ describe("errors", () => {
     expect(new TermRegressedError("e", 1, 9)).toMatchObject({ foundTerm: 1, highestTermSeen: 9 });
   });
 });
+
+test("a foreign record names its problem", () => {
+  expect(new ForeignRecordError("e", "the blob", "it is text")).toMatchObject({ problem: "it is text" });
+});

@@ -34,3 +34,7 @@ describe("intervals", () => {
     expect(width(widened)).toBe(width(a) + 2 * by);
   });
 });
+
+test("intervals that touch overlap in one instant", () => {
+  expect(intersect({ lo: 1, hi: 2 }, { lo: 2, hi: 3 })).toEqual({ lo: 2, hi: 2 });
+});

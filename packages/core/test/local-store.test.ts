@@ -7,6 +7,13 @@ describe("a store that no other process reaches", () => {
   test.for<[env: Record<string, string>, hostname: string, evidence: RegExp]>([
     [{ KUBERNETES_SERVICE_HOST: "10.0.0.1" }, "worker", /KUBERNETES_SERVICE_HOST is set, as on Kubernetes/],
     [{ AWS_LAMBDA_FUNCTION_NAME: "f" }, "169.254.1.1", /as on AWS Lambda/],
+    [{ ECS_CONTAINER_METADATA_URI_V4: "x" }, "worker", /ECS_CONTAINER_METADATA_URI_V4 is set, as on Amazon ECS/],
+    [{ K_SERVICE: "x" }, "worker", /K_SERVICE is set, as on Cloud Run/],
+    [{ CLOUD_RUN_JOB: "x" }, "worker", /CLOUD_RUN_JOB is set, as on Cloud Run/],
+    [{ CONTAINER_APP_NAME: "x" }, "worker", /CONTAINER_APP_NAME is set, as on Azure Container Apps/],
+    [{ FUNCTIONS_WORKER_RUNTIME: "x" }, "worker", /FUNCTIONS_WORKER_RUNTIME is set, as on Azure Functions/],
+    [{ DYNO: "x" }, "worker", /DYNO is set, as on Heroku/],
+    [{ FLY_MACHINE_ID: "x" }, "worker", /FLY_MACHINE_ID is set, as on Fly\.io/],
     [{}, "3f2a9c81d7be", /'3f2a9c81d7be', as Docker names containers/],
     [
       { NODE_ENV: "production" },

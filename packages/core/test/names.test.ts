@@ -1,7 +1,15 @@
 import { fc, test } from "@fast-check/vitest";
 import { ConfigurationError } from "@leasehold/core";
-import { checkName, checkValue, decodeName, encodeName, MAX_NAME_BYTES } from "@leasehold/core/provider";
-import { describe, expect } from "vitest";
+import {
+  checkName,
+  checkValue,
+  decodeName,
+  encodeName,
+  MAX_NAME_BYTES,
+  MemoryRecordStore,
+  RecordLeaseStore,
+} from "@leasehold/core/provider";
+import { describe, expect, vi } from "vitest";
 import { utf8Bytes } from "../src/store/names.ts";
 
 const SEEDED = { seed: 20_261_120 };
@@ -83,4 +91,22 @@ describe("checkValue", () => {
   test("refuses a value that is not a string", () => {
     expect(() => checkValue(null, 10)).toThrow("value must be a string, not null.");
   });
+});
+
+test("an invalid election is refused by each call before a request", async () => {
+  const records = new MemoryRecordStore();
+  const requests = [vi.spyOn(records, "get"), vi.spyOn(records, "put")];
+  const store = new RecordLeaseStore(records);
+  const election = "";
+  for (const call of [
+    () => store.read(election),
+    () => store.check({ election }),
+    () => store.pause(election, { reason: "r" }),
+    () => store.resume(election),
+    () => store.break(election, { ifTerm: 1, reason: "r" }),
+    () => store.transfer(election, "b", { ifTerm: 1 }),
+  ]) {
+    await expect(call()).rejects.toThrow(expect.objectContaining({ code: "CONFIGURATION" }));
+  }
+  for (const request of requests) expect(request).not.toHaveBeenCalled();
 });

@@ -4,6 +4,8 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import { RecordService } from "./faulty-record-store.ts";
+import { lostRecord } from "../src/records/lost-record.ts";
+import { vacantRecord } from "../src/records/record-store.ts";
 
 const UNKNOWN_LEASE_MS = 60_000;
 
@@ -148,4 +150,14 @@ describe("a record that is gone and whose fence remembers term 7", () => {
     expect(await open("admin").repair(ELECTION)).toEqual({ repaired: true, minTerm: 1_007, holdMs: UNKNOWN_LEASE_MS });
     expect(service.record(ELECTION)).toMatchObject({ term: 1_006 });
   });
+});
+
+test.each([
+  { known: undefined, leaseDurationMs: 60_000, candidateId: null },
+  { known: { term: 3, leaseDurationMs: 90_000 }, leaseDurationMs: 90_000, candidateId: "a" },
+  { known: { term: 3, leaseDurationMs: 9_000 }, leaseDurationMs: 60_000, candidateId: "a" },
+  { known: { term: 4, leaseDurationMs: 9_000 }, leaseDurationMs: 9_000, candidateId: "a" },
+])("a lost term 4 is held for the longest lease that it may have: $known", ({ known, leaseDurationMs, candidateId }) => {
+  const record = known && vacantRecord({ ...known, candidateId: "a", nonce: "n" });
+  expect(lostRecord(4, record)).toMatchObject({ term: 4, leaseDurationMs, candidateId });
 });

@@ -1,4 +1,4 @@
-import { RecordLeaseStore } from "@leasehold/core/provider";
+import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { acquiring, ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
@@ -156,3 +156,20 @@ describe("a lost reply", () => {
     });
   });
 });
+
+test.each(["pause", "resume"] as const)(
+  "a %s whose writes always meet others ends after four, and names itself",
+  async (operation) => {
+    const contested = new MemoryRecordStore();
+    const store = new RecordLeaseStore(contested);
+    if (operation === "resume") await store.pause("e", { reason: "r" });
+    let puts = 0;
+    contested.put = () => {
+      puts += 1;
+      return Promise.resolve({ stored: false });
+    };
+    const call = operation === "pause" ? store.pause("e", { reason: "r" }) : store.resume("e");
+    await expect(call).rejects.toThrow(expect.objectContaining({ code: "STORE_CONFLICT", operation }));
+    expect(puts).toBe(4);
+  },
+);

@@ -7,7 +7,7 @@ import {
   StoreError,
   type Leadership,
 } from "@leasehold/core";
-import { sleep } from "@leasehold/core/provider";
+import { ForeignRecordError, sleep } from "@leasehold/core/provider";
 import type { PinoLike } from "../src/reporting/logger.ts";
 import { ProcessClock, VirtualClock } from "@leasehold/core/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -15,6 +15,7 @@ import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { StubbornTask, untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { ElectionWorld, RETRY_PERIOD_MS, type Candidate } from "./election-world.ts";
 import { Lines } from "./lines.ts";
+import { EVENT_LINES } from "../src/election/event-lines.ts";
 
 let world: ElectionWorld;
 let lines: Lines;
@@ -399,4 +400,18 @@ describe("health", () => {
     frozen.resume();
     await leadership.release();
   });
+});
+
+test("an event that a person must act on is an error, and its warning has a code", () => {
+  const election = "e";
+  const written = [
+    EVENT_LINES.overrun({ election, term: 1, sinceSignalMs: 1 } as never, "a"),
+    EVENT_LINES.listenerFailed({ election, event: "renewed", error: new Error("no") } as never, "a"),
+    EVENT_LINES.storeFailed({ election, error: new ForeignRecordError("e", "the blob", "it is text") } as never, "a"),
+  ];
+  expect(written.map(({ level, warning }) => [level, warning])).toEqual([
+    ["error", "LEASEHOLD_OVERRUN"],
+    ["error", "LEASEHOLD_LISTENER_FAILED"],
+    ["error", "LEASEHOLD_RECORD_UNUSABLE"],
+  ]);
 });

@@ -1,6 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { ServiceClock } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
+import { boundsOfAge } from "../src/time/service-clock.ts";
 
 const SEEDED = { seed: 20_261_120 };
 /** Service time minus monotonic time, which a `ServiceClock` must find. */
@@ -75,4 +76,13 @@ describe("ServiceClock", () => {
     // The service was between 9,490 and 10,500 ms ahead.
     expect(service.toMonotonic({ lo: 20_000, hi: 20_000 }, 510)).toEqual({ lo: 9_500, hi: 10_510 });
   });
+});
+
+test.each([
+  { ageMs: Number.NaN, bounds: undefined },
+  { ageMs: -2_001, bounds: undefined },
+  { ageMs: -2_000, bounds: [0, 0] },
+  { ageMs: 5_000, bounds: [3_000, 7_000] },
+])("the bounds of an age of $ageMs ms by two dates are $bounds", ({ ageMs, bounds }) => {
+  expect(boundsOfAge(ageMs)).toEqual(bounds);
 });

@@ -1,6 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { ConfigurationError, MemoryLeaseStore, timing, type LeaseStoreCapabilities, type TimingOptions } from "@leasehold/core";
 import { describe, expect } from "vitest";
+import { checkLease } from "../src/store/lease-limits.ts";
 
 const SEEDED = { seed: 20_261_120 };
 const capabilities: LeaseStoreCapabilities = {
@@ -187,3 +188,13 @@ function attempt(options: TimingOptions): ReturnType<typeof timing> | Configurat
     throw error;
   }
 }
+
+test("each line of a timing report has a name, a value and a meaning", () => {
+  const lines = String(timing()).split("\n");
+  expect(lines).toHaveLength(12);
+  for (const line of lines) expect(line).toMatch(/^\w+ +[\d,]+ (?:ms|%)  \w.*\w/);
+});
+
+test.each([Number.NaN, 0, "15 s" as never])("a lease of %s is refused before the store's limits are known", (leaseDurationMs) => {
+  expect(() => checkLease(leaseDurationMs, undefined)).toThrow("leaseDurationMs");
+});
