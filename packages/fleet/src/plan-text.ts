@@ -1,4 +1,5 @@
-// Encodes the plan and the value of the head as text. The columns of the plan have fixed widths, so only the shards and the number of members determine the size.
+// Encodes the plan and the value of the head as text. The columns of the plan have fixed widths, so only the shards and the number
+// of members determine its size.
 
 import { isDeepStrictEqual } from "node:util";
 import { isCount, MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";

@@ -66,11 +66,12 @@ export function sessionName(memberId: string, id: string): string {
   return `${memberId}#${id}`;
 }
 
+export const ID_LENGTH = 8;
+
 /** Returns the id of a session. The session's report, the plan and the slot's record contain this id. */
 export function idOf({ candidateId }: { readonly candidateId: string }): string {
   return candidateId.slice(-ID_LENGTH);
 }
-export const ID_LENGTH = 8;
 
 /** Returns the candidate id with which a coordinator acquires the slot of an expired session. */
 export function enderName(session: string): string {
