@@ -25,6 +25,8 @@ export interface PeerLinksOptions {
   readonly written: () => number;
   /** Called with the highest write counter of this server that another one knows. */
   readonly onRemembered: (writes: number) => void;
+  /** Called with another server's name when its present start is heard of for the first time. */
+  readonly onStarted: (other: string) => void;
 }
 
 /**
@@ -106,6 +108,7 @@ export class PeerLinks {
     const known = this.#starts.get(from);
     if (known !== undefined && known !== start) this.#restarts.set(from, (this.#restarts.get(from) ?? 0) + 1);
     this.#starts.set(from, start);
+    if (known !== start) this.#options.onStarted(from);
     this.seen.set(from, Math.max(this.seen.get(from) ?? 0, writes));
     this.#remembered.set(from, Math.max(this.rememberedBy(from), seen));
     this.#options.onRemembered(seen);

@@ -17,9 +17,14 @@ import { StateWriter, type Disk } from "./state-writer.ts";
 import { VoterState } from "./voter-state.ts";
 import type { WarningLog } from "./warning-log.ts";
 
-/** The wait before a server that takes no part yet asks the others again. Each of them has `ANSWER_MS` for its answer. */
+/** The wait before a server that takes no part yet asks another one again. The other one has `ANSWER_MS` for its answer. */
 const ASK_AGAIN_MS = 250;
 const ANSWER_MS = 1_000;
+/**
+ * Each answer that does not come in time doubles both times, up to this factor. Otherwise servers on busy hosts ask each other so
+ * often that no answer comes in time.
+ */
+const MOST_PATIENCE = 4;
 /**
  * The time limit of a ping to an absent server. The ping may open a connection, which takes up to three round trips more. If the
  * limit ends first, that connection is closed. Otherwise all later requests use it.
@@ -67,6 +72,8 @@ export class Server {
   #ballots: VoterState;
   #recovery: StartupRecovery;
   #mayTakePart = false;
+  /** By the name of each other server: the factor of {@link MOST_PATIENCE}. */
+  readonly #patience = new Map<string, number>();
 
   constructor(options: ServerOptions) {
     const { name, names, clock, transport, disk } = options;
@@ -84,6 +91,7 @@ export class Server {
       ...{ name, others: this.others, clock, transport, pace: this.pace },
       written: () => this.#writer.written,
       onRemembered: (writes) => this.#checkFile(writes),
+      onStarted: (other) => this.#hasStarted(other),
     });
     this.#writer = new StateWriter({
       ...{ disk, clock, closed: this.#closed.signal },
@@ -256,14 +264,31 @@ export class Server {
 
   /** Asks the others for their state until this server may take part. */
   async #join(): Promise<void> {
-    const { signal } = this.#closed;
-    while (!signal.aborted && !this.#mayTakePart) {
-      await Promise.all(this.others.map((other) => this.#beTold(other)));
-      this.#recovery.hasAsked = true;
-      if (await this.#begins()) return;
+    const begun = new AbortController();
+    const signal = AbortSignal.any([this.#closed.signal, begun.signal]);
+    await Promise.all(this.others.map((other) => this.#askAgainAndAgain(other, signal)));
+    this.#recovery.hasAsked = true;
+    while (!signal.aborted && !(await this.#begins())) {
       this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${this.#recovery.waitsFor(this.others)}`);
       await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
     }
+    begun.abort();
+  }
+
+  /** Asks another server for its state until the signal aborts. Resolves after the first time. */
+  async #askAgainAndAgain(other: string, signal: AbortSignal): Promise<void> {
+    this.#patience.set(other, 1);
+    await this.#beTold(other);
+    void (async () => {
+      while (!signal.aborted) {
+        await sleep(this.clock, this.#patienceFor(other) * ASK_AGAIN_MS, signal).catch(() => undefined);
+        if (!signal.aborted) await this.#beTold(other);
+      }
+    })();
+  }
+
+  #patienceFor(other: string): number {
+    return this.#patience.get(other) ?? 1;
   }
 
   /** Asks the others every few seconds whether they answer and take part. */
@@ -294,11 +319,22 @@ export class Server {
     return new StartupRecovery({ servers: this.others.length + 1, startMs: this.clock.monotonicMs(), forgot, isMoved });
   }
 
+  /** Asks another server for its state. */
   async #beTold(other: string): Promise<void> {
     const askedMs = this.clock.monotonicMs();
-    // After a failure, the next round asks it again.
-    const answer = await this.#links.send(other, { kind: "TELL" }, ANSWER_MS).catch(() => undefined);
+    const patience = this.#patienceFor(other);
+    const timeoutMs = patience * ANSWER_MS;
+    const answer = await this.#links.send(other, { kind: "TELL" }, timeoutMs).catch(() => undefined);
     if (answer?.kind === "TELL") this.#recovery.hears(other, answer, this.#links.rememberedBy(other), askedMs);
+    const isLate = this.clock.monotonicMs() - askedMs >= timeoutMs;
+    this.#patience.set(other, isLate ? Math.min(2 * patience, MOST_PATIENCE) : 1);
+  }
+
+  /** Asks a server at once that was just started, even if it has not answered for long. */
+  #hasStarted(other: string): void {
+    if (this.#mayTakePart || this.#patienceFor(other) === 1) return;
+    this.#patience.set(other, 1);
+    void this.#beTold(other);
   }
 
   /** Takes part if {@link StartupRecovery} lets it, and reports whether it does. */

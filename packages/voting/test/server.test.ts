@@ -25,6 +25,27 @@ test("a first start needs all three servers, and the clock gives the first term"
   expect((await cluster.wins("a", REQUEST)).term).toBeGreaterThan(Date.UTC(2026, 0, 1) / 1_000);
 });
 
+test("servers whose answers take two seconds start, and ask a silent one less and less often", async () => {
+  const cluster = new Cluster();
+  cluster.latencyMs = 1_000;
+  await cluster.start();
+  expect(cluster.server("a").takesPart).toBe(false);
+  await cluster.clock.advance(15_000);
+  expect([...cluster.servers.values()].every(({ takesPart }) => takesPart)).toBe(true);
+
+  cluster.away.add("c");
+  await cluster.server("a").close();
+  cluster.disks.delete("a");
+  const before = cluster.sent.length;
+  cluster.startOne("a");
+  await cluster.clock.advance(14_000);
+  const asked = cluster.sent
+    .slice(before)
+    .filter(({ from, to, content }) => from === "a" && to === "c" && content.kind === "TELL");
+  // It gives the answer one, two, and then always four seconds, and waits for a quarter of the next time.
+  expect(asked).toHaveLength(4);
+});
+
 test("a leader counts from the send that a majority has acknowledged, and stops for a later term", async () => {
   const cluster = new Cluster(5);
   await cluster.start();
