@@ -1,9 +1,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { guardFrozen } from "./frozen-guard.ts";
 import { reachesState } from "./process-state.ts";
 import { userEnvironment } from "./user-environment.ts";
+
+/** The limit of each wait. It is less than a test may take, so that the test's error says what it waited for. */
+const WAIT_MS = 240_000;
 
 /** The output of a program on its standard output: lines of JSON, as pino's, unchanged. */
 export type Line = Readonly<Record<string, unknown>>;
@@ -56,17 +60,21 @@ export class ExampleProcess implements AsyncDisposable {
     return this.#stderr;
   }
 
-  /** Returns the first line that matches, past or future. @throws if the program ends without it. */
+  /** Returns the first line that matches, past or future. @throws if the program ends without it, or does not say it in time. */
   async said(what: string | ((line: Line) => boolean)): Promise<Line> {
     const isMeant = typeof what === "function" ? what : ({ event, msg }: Line) => event === what || String(msg).includes(what);
     const found = this.lines.find((line) => isMeant(line));
     if (found) return found;
     const { promise, resolve } = Promise.withResolvers<Line>();
     this.#waiting.push({ isMeant, resolve });
-    const silence = this.ended.then((end) => {
+    const never = this.ended.then((end) => {
       throw new Error(`It ended (${end}) and never said ${String(what)}.\n${this.history}`);
     });
-    return await Promise.race([promise, silence]);
+    const late = AbortSignal.timeout(WAIT_MS);
+    const silence = once(late, "abort").then(() => {
+      throw new Error(`It has not said ${String(what)} within ${WAIT_MS} ms.\n${this.history}`);
+    });
+    return await Promise.race([promise, never, silence]);
   }
 
   /** All of its output, for a test that fails. */
@@ -78,15 +86,23 @@ export class ExampleProcess implements AsyncDisposable {
     path: string,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<{ readonly status: number; readonly body: Line }> {
-    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, { headers });
-    return { status: response.status, body: (await response.json()) as Line };
+    try {
+      // A server closes a kept connection after a few seconds, perhaps in the moment in which the next request arrives.
+      const options = { headers: { ...headers, connection: "close" }, signal: AbortSignal.timeout(WAIT_MS) };
+      const response = await fetch(`http://127.0.0.1:${this.port}${path}`, options);
+      return { status: response.status, body: (await response.json()) as Line };
+    } catch (cause) {
+      throw new Error(`It has not answered ${path}.\n${this.history}`, { cause });
+    }
   }
 
   /** Repeats a request until the answer matches. */
   async answers(path: string, isMeant: (body: Line) => boolean): Promise<Line> {
+    const untilMs = performance.now() + WAIT_MS;
     for (;;) {
       const { body } = await this.ask(path);
       if (isMeant(body)) return body;
+      if (performance.now() > untilMs) throw new Error(`Its last answer to ${path} is ${JSON.stringify(body)}.\n${this.history}`);
       await delay(20);
     }
   }

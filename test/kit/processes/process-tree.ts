@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readdirSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { reachesState } from "./process-state.ts";
 
@@ -38,7 +37,7 @@ export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void
 
 /** Returns the processes whose parent is one of `pids`. */
 export async function childrenOf(pids: readonly number[]): Promise<readonly number[]> {
-  const parents = process.platform === "linux" ? await parentsFromProc() : await parentsFromPs();
+  const parents = process.platform === "linux" ? parentsFromProc() : await parentsFromPs();
   return parents.filter(([, parent]) => pids.includes(parent)).map(([child]) => child);
 }
 
@@ -56,14 +55,26 @@ export function commandLineOf(pid: number): string {
 
 type ParentOf = readonly [child: number, parent: number];
 
-async function parentsFromProc(): Promise<readonly ParentOf[]> {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(pids.map(async (pid) => readFile(`/proc/${pid}/stat`, "latin1").catch(() => undefined)));
-  return stats.flatMap((stat): ParentOf[] => {
+/** Reads one file at a time. A machine has hundreds of processes, and several searches at once would have too many open files. */
+function parentsFromProc(): readonly ParentOf[] {
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid): ParentOf[] => {
+    const stat = statOf(pid);
     // The format is "pid (name) state parent ...". A name may contain anything, brackets too.
     const parent = stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
     return stat === undefined ? [] : [[Number.parseInt(stat, 10), Number(parent)]];
   });
+}
+
+/** Returns undefined if the process is gone. */
+function statOf(pid: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "latin1");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return undefined;
+    throw error;
+  }
 }
 
 async function parentsFromPs(): Promise<readonly ParentOf[]> {

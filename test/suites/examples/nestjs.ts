@@ -35,15 +35,15 @@ describe.concurrent("examples/nestjs", { timeout: TIME_LIMIT_MS }, () => {
     expect(await standby.ask("/health/ready")).toMatchObject({ status: 200, body: { leading: false } });
     let answered = false;
     const slow = leader.ask("/slow").finally(() => (answered = true));
-    await leader.said("Answering slowly");
+    await Promise.race([leader.said("Answering slowly"), slow]);
 
     leader.signal("SIGTERM");
 
     await standby.said("Leading 'billing', term 2");
     expect(answered).toBe(false);
     expect(await slow).toEqual({ status: 200, body: { answered: true } });
-    expect(await leader.ended).toBe(0);
     await leader.said("the lease is free");
+    expect(await leader.ended).toBe(0);
   });
 
   test("sends the statements of each tick once", async ({ nestjs, folder, open }) => {

@@ -47,7 +47,7 @@ const CASES: readonly Case[] = [
     what: "the wrapper is frozen until its guard has asked",
     async act(wrapper, stage) {
       await wrapper.freeze();
-      while (stage.read("witness.asked") === "") await delay(20);
+      await wrapper.until(() => stage.read("witness.asked") !== "", "the guard's request");
       wrapper.signal("SIGCONT");
     },
     ends: 70,
@@ -133,9 +133,9 @@ describe.concurrent("the command is gone before its lease", () => {
     onTestFailed(() => console.error(`${first.stderr}\n${stage.read("validity")}\n${stage.read("witness")}`));
     const term = await first.leads();
     const rival = stage.start({ ...common, command: BEATING, env: { WITNESS: stage.path("witness") } });
-    await beatsOf(stage, CREW_NAMES, term);
+    await first.until(() => haveBeaten(stage, CREW_NAMES, term), "beats of all processes");
     // A wrapper that is frozen in the middle of a renewal keeps SQLite's file locked.
-    if (on === undefined) while (uptimeMs() - renewedMs(stage, leaseMs) > leaseMs / 5) await delay(20);
+    if (on === undefined) await first.until(() => uptimeMs() - renewedMs(stage, leaseMs) <= leaseMs / 5, "a renewal");
     const guards = await childrenOf([first.pid]);
     await act?.(first, stage);
     if (fault) stage.write("fault", "now");
@@ -146,7 +146,7 @@ describe.concurrent("the command is gone before its lease", () => {
     // The wrapper's output ends only once these processes are gone.
     signalAll(left, "SIGKILL");
     expect(left).toEqual([]);
-    await beatsOf(stage, ["main"], next);
+    await rival.until(() => haveBeaten(stage, ["main"], next), "a beat");
     const [own, others] = [true, false].map((isOwn) =>
       beatsIn(stage.read("witness")).filter((beat) => (beat.term === term) === isOwn),
     ) as [Beat[], Beat[]];
@@ -177,9 +177,8 @@ function renewedMs(stage: Stage, leaseDurationMs: number): number {
   return validUntilMs - timing({ leaseDurationMs }).validForMs;
 }
 
-/** Resolves once each of these commands has beaten in a term. */
-async function beatsOf(stage: Stage, names: readonly string[], term: number): Promise<void> {
-  const hasBeaten = (name: string): boolean =>
-    beatsIn(stage.read("witness")).some((beat) => beat.term === term && beat.name === name);
-  while (!names.every(hasBeaten)) await delay(50);
+/** Reports whether each of these commands has beaten in a term. */
+function haveBeaten(stage: Stage, names: readonly string[], term: number): boolean {
+  const beats = beatsIn(stage.read("witness")).filter((beat) => beat.term === term);
+  return names.every((name) => beats.some((beat) => beat.name === name));
 }

@@ -15,6 +15,9 @@ const WATCHED = fileURLToPath(new URL("./watched-wrapper.ts", import.meta.url));
 /** A folder in memory on Linux. On a disk, a wrapper that is frozen during a write would keep SQLite's file locked. */
 const IN_MEMORY = "/dev/shm";
 
+/** The limit of each wait for a wrapper. It is less than a test may take, so that the test's error says what it waited for. */
+const WAIT_MS = 240_000;
+
 export interface WrapperOptions {
   /** The URL of the store. */
   readonly store: string;
@@ -75,12 +78,29 @@ export class Wrapper {
 
   /** Returns the guard's process. */
   async guardPid(): Promise<number> {
-    return await this.#childWith("guard.ts");
+    let guard: number | undefined;
+    await this.until(async () => {
+      guard = (await childrenOf([this.pid])).find((pid) => commandLineOf(pid).includes("guard.ts"));
+      return guard !== undefined;
+    }, "a guard");
+    return guard!;
+  }
+
+  /** Resolves once it is so. @throws if the wrapper ends before, or it takes too long. */
+  async until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+    let isOver = false;
+    void this.exited.then(() => (isOver = true));
+    const untilMs = performance.now() + WAIT_MS;
+    while (!(await isSo())) {
+      if (isOver) throw new Error(`it ended without ${what}: ${this.stderr}`);
+      if (performance.now() > untilMs) throw new Error(`${what} has not come within ${WAIT_MS} ms: ${this.stderr}`);
+      await delay(10);
+    }
   }
 
   /** Resolves once the wrapper's standard error matches. */
   async said(pattern: RegExp): Promise<void> {
-    await this.#until(() => pattern.test(this.stderr), String(pattern));
+    await this.until(() => pattern.test(this.stderr), String(pattern));
   }
 
   /** Resolves with the term once the wrapper leads. An attempt whose outcome is unknown may have used up a term. */
@@ -92,7 +112,7 @@ export class Wrapper {
 
   /** Resolves once the command's standard output matches. */
   async wrote(pattern: RegExp): Promise<void> {
-    await this.#until(() => pattern.test(this.stdout), String(pattern));
+    await this.until(() => pattern.test(this.stdout), String(pattern));
   }
 
   /** Kills the wrapper, if it still runs. */
@@ -100,24 +120,6 @@ export class Wrapper {
     this.signal("SIGKILL");
     await this.exited;
     this.#keeper.kill("SIGKILL");
-  }
-
-  async #until(isSo: () => boolean, what: string): Promise<void> {
-    let isOver = false;
-    void this.exited.then(() => (isOver = true));
-    while (!isSo()) {
-      if (isOver) throw new Error(`it ended without ${what}: ${this.stderr}`);
-      await delay(10);
-    }
-  }
-
-  async #childWith(word: string): Promise<number> {
-    for (;;) {
-      const children = await childrenOf([this.pid]);
-      const found = children.find((pid) => commandLineOf(pid).includes(word));
-      if (found !== undefined) return found;
-      await delay(10);
-    }
   }
 }
 
