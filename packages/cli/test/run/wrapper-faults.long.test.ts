@@ -15,8 +15,6 @@ import { Stage, type Wrapper } from "./wrapper.ts";
  * A command is killed at 88% of the lease at the latest. The rest of the lease covers a guard that is delayed by three seconds.
  */
 const LEASE_MS = 26_000;
-/** The lease of a wrapper that ends its command long before the lease's end, and then releases it. */
-const RELEASED_LEASE_MS = 12_000;
 const CREW_NAMES = ["main", "background", "deaf", "escaped"];
 
 interface Case {
@@ -24,8 +22,6 @@ interface Case {
   readonly on?: "postgres";
   readonly fault?: "blocked" | "exhausted";
   readonly nodeOptions?: readonly string[];
-  /** @defaultValue LEASE_MS */
-  readonly leaseMs?: number;
   readonly act?: (wrapper: Wrapper, stage: Stage) => Promise<void> | void;
   /** How often the command is asked to end. @defaultValue 1 */
   readonly asks?: number;
@@ -60,14 +56,12 @@ const CASES: readonly Case[] = [
   },
   {
     what: "the guard is killed",
-    leaseMs: RELEASED_LEASE_MS,
     act: async (wrapper) => signalAll([await wrapper.guardPid()], "SIGKILL"),
     asks: 0,
     ends: 70,
   },
   {
     what: "the guard is frozen",
-    leaseMs: RELEASED_LEASE_MS,
     act: async (wrapper) => signalAll([await wrapper.guardPid()], "SIGSTOP"),
     asks: 0,
     ends: 70,
@@ -122,11 +116,11 @@ afterAll(async () => postgres?.[Symbol.asyncDispose]());
 
 describe.concurrent("the command is gone before its lease", () => {
   test.for(CASES)("when $what", { timeout: 600_000 }, async (each, { onTestFailed, skip }) => {
-    const { what, on, fault, nodeOptions, leaseMs = LEASE_MS, act, asks = 1, ends } = each;
+    const { what, on, fault, nodeOptions, act, asks = 1, ends } = each;
     skip(on === "postgres" && postgresIsMissing);
     await using stage = new Stage();
     const store = on === "postgres" ? { store: postgres!.settings["url"]! } : {};
-    const common = { election: what, args: ["--lease", `${leaseMs}ms`], ...store };
+    const common = { election: what, args: ["--lease", `${LEASE_MS}ms`], ...store };
     const faults = { FAULT: fault ?? "none", FAULT_NOW: stage.path("fault"), FAULT_OVER: stage.path("over") };
     const env = { WITNESS: stage.path("witness"), VALIDITY: stage.path("validity"), ...faults };
     const first = stage.start({ ...common, command: CREW, env, watched: true, ...(nodeOptions ? { nodeOptions } : {}) });
@@ -135,7 +129,7 @@ describe.concurrent("the command is gone before its lease", () => {
     const rival = stage.start({ ...common, command: BEATING, env: { WITNESS: stage.path("witness") } });
     await first.until(() => haveBeaten(stage, CREW_NAMES, term), "beats of all processes");
     // A wrapper that is frozen in the middle of a renewal keeps SQLite's file locked.
-    if (on === undefined) await first.until(() => uptimeMs() - renewedMs(stage, leaseMs) <= leaseMs / 5, "a renewal");
+    if (on === undefined) await first.until(() => uptimeMs() - renewedMs(stage) <= LEASE_MS / 5, "a renewal");
     const guards = await childrenOf([first.pid]);
     await act?.(first, stage);
     if (fault) stage.write("fault", "now");
@@ -154,7 +148,7 @@ describe.concurrent("the command is gone before its lease", () => {
     const lastMs = Math.max(...own.map(({ atMs }) => atMs));
     // The order follows the commands' beats, and the record, which other candidates obey.
     expect(lastMs).toBeLessThan(Math.min(...others.map(({ atMs }) => atMs)));
-    expect(lastMs).toBeLessThan(renewedMs(stage, leaseMs) + leaseMs);
+    expect(lastMs).toBeLessThan(renewedMs(stage) + LEASE_MS);
     expect(stage.read("witness.stopped")).toContain(`${term} stopped`);
     expect(stage.read("witness.asked")).toBe("asked\n".repeat(asks));
 
@@ -172,9 +166,9 @@ describe.concurrent("the command is gone before its lease", () => {
 });
 
 /** Returns when the last confirmed renewal was sent. Its record counts from this time at the earliest. */
-function renewedMs(stage: Stage, leaseDurationMs: number): number {
+function renewedMs(stage: Stage): number {
   const validUntilMs = Math.max(...stage.read("validity").trim().split("\n").map(Number));
-  return validUntilMs - timing({ leaseDurationMs }).validForMs;
+  return validUntilMs - timing({ leaseDurationMs: LEASE_MS }).validForMs;
 }
 
 /** Reports whether each of these commands has beaten in a term. */
