@@ -19,6 +19,8 @@ export class NoAnswer extends Error {
 /** Posts packets to other servers, over connections that are kept open. */
 export class HttpClient {
   readonly #agents = new Map<string, Agent>();
+  /** The number of answers from each host, by its origin. */
+  readonly #answers = new Map<string, number>();
   #ca: Authority;
   readonly #answered = new Set<string>();
   #isClosed = false;
@@ -42,6 +44,10 @@ export class HttpClient {
   close(): void {
     this.#isClosed = true;
     for (const agent of this.#agents.values()) agent.destroy();
+  }
+
+  #answersOf({ origin }: URL): number {
+    return this.#answers.get(origin) ?? 0;
   }
 
   #agentOf({ origin, protocol }: URL): Agent {
@@ -68,12 +74,14 @@ export class HttpClient {
    * Sends the request again if it used a kept connection that the other side had closed. A restart of the other host closes all
    * kept connections, and only a request finds out each of them.
    *
-   * A request without an answer in time ends the kept connections to that host. A path that has silently died has lost all of them.
+   * A request without an answer in time ends the kept connections to that host, unless the host has answered another request
+   * meanwhile. A path that has silently died has lost all of them. A host that is only slow keeps them, because new ones cost it more.
    */
   async #exchange(url: URL, packet: Signed, signal: AbortSignal): Promise<IncomingMessage> {
     const agent = this.#agentOf(url);
+    const answers = this.#answersOf(url);
     try {
-      return await new Promise((resolve, reject) => {
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
         const begin = url.protocol === "https:" ? requestTls : requestHttp;
         const request = begin(new URL(PATH, url), {
           method: "POST",
@@ -87,8 +95,11 @@ export class HttpClient {
         request.on("error", (error) => reject(Object.assign(error, { wasKept: request.reusedSocket })));
         request.end(packet.body);
       });
+      this.#answers.set(url.origin, this.#answersOf(url) + 1);
+      return response;
     } catch (error) {
-      if (signal.aborted) for (const kept of Object.values(agent.freeSockets)) for (const socket of kept ?? []) socket.destroy();
+      if (signal.aborted && this.#answersOf(url) === answers)
+        for (const kept of Object.values(agent.freeSockets)) for (const socket of kept ?? []) socket.destroy();
       const { code, wasKept } = error as { readonly code?: string; readonly wasKept?: boolean };
       if (!wasKept || signal.aborted || this.#isClosed || (code !== "ECONNRESET" && code !== "EPIPE")) throw error;
       return await this.#exchange(url, packet, signal);

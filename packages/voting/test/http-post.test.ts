@@ -136,7 +136,7 @@ test("a failure has a name", () => {
   expect(String(secretsDiffer("b"))).toBe("NoAnswer: b signs with another secret than this server: give all of them the same.");
 });
 
-test("a packet that is not answered in time ends the kept connections to its server only", async () => {
+test("a packet that is not answered in time ends the kept connections to its server only, if nothing else was answered", async () => {
   const asked: number[] = [];
   const serve = async (answers: (body: string) => boolean): Promise<URL> => {
     const server = createHttpServer((request, response) => {
@@ -157,13 +157,13 @@ test("a packet that is not answered in time ends the kept connections to its ser
   const other = await serve(() => true);
   const poster = new HttpClient();
   onTestFinished(() => poster.close());
-  const stopping = new AbortController();
-  const post = (url: URL, body = "{}"): Promise<unknown> =>
-    poster.post("b", url, { body, signature: "s" }, body === "silent" ? stopping.signal : new AbortController().signal);
+  const post = (url: URL, body = "{}", { signal } = new AbortController()): Promise<unknown> =>
+    poster.post("b", url, { body, signature: "s" }, signal);
   await Promise.all([post(silent), post(silent), post(silent), post(other)]);
   const before = new Set(asked);
   expect(before.size).toBe(4);
-  const unanswered = post(silent, "silent");
+  const stopping = new AbortController();
+  const unanswered = post(silent, "silent", stopping);
   await vi.waitFor(() => expect(asked).toHaveLength(5));
   stopping.abort();
   await expect(unanswered).rejects.toThrow("does not answer in time");
@@ -171,4 +171,13 @@ test("a packet that is not answered in time ends the kept connections to its ser
   expect(before).not.toContain(asked[5]);
   await post(other);
   expect(before).toContain(asked[6]);
+
+  const stoppingLater = new AbortController();
+  const late = post(silent, "silent", stoppingLater);
+  await vi.waitFor(() => expect(asked).toHaveLength(8));
+  await post(silent);
+  stoppingLater.abort();
+  await expect(late).rejects.toThrow("does not answer in time");
+  await post(silent);
+  expect(asked[9]).toBe(asked[8]);
 });
