@@ -122,6 +122,11 @@ export class Server {
     return this.#mayTakePart && this.#works;
   }
 
+  /** The last write has failed, or does not end. So a claim of this server would fail at its own vote. */
+  get hasLostDisk(): boolean {
+    return this.#writer.isBroken || this.#writer.hangs;
+  }
+
   get #works(): boolean {
     return !this.#writer.isBroken && !this.#closed.signal.aborted;
   }

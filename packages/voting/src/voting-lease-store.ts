@@ -113,7 +113,8 @@ export class VotingLeaseStore extends AdministeredStore implements LeaseStore {
     if (value !== undefined) checkValue(value, MAX_VALUE_BYTES);
     if (request.reservation) throw new UnsupportedError(`${NAME} has no clock to judge a reservation by.`, { election });
     const current = this.#seen(election);
-    if (this.#claims.isUnderWay(election)) return { acquired: false, current };
+    // The other servers prefer candidates by name. A trial that cannot be won would delay the others.
+    if (this.#claims.isUnderWay(election) || this.#server.hasLostDisk) return { acquired: false, current };
     const outcome = await this.#claims.claim(request);
     if (!outcome.won) {
       for (const { sign } of outcome.votes.values()) this.#sightings.see(election, sign);

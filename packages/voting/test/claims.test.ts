@@ -50,6 +50,16 @@ test("a claim that only its own server has granted, too early, does not split la
   expect(await winners(cluster, "a", "b")).toEqual(["a"]);
 });
 
+test.each(["broken", "hanging"] as const)("a server whose disk is %s sends no trial", async (fault) => {
+  const cluster = await startedWith(5);
+  cluster[fault].add("a");
+  void cluster.server("a").remember();
+  await cluster.clock.advance(11_000);
+  const before = cluster.sent.length;
+  expect(await winners(cluster, "a", "b")).toEqual(["b"]);
+  expect(cluster.sent.slice(before).filter(({ from, content }) => from === "a" && content.kind === "ELECT")).toEqual([]);
+});
+
 test("a loser whose winner does not lead claims again after a random wait, before a whole retry period", async () => {
   const cluster = await startedWith(3);
   // The server a wins the trial, but cannot keep its own vote.
