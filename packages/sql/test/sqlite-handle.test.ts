@@ -85,18 +85,30 @@ await describeDatabases(["sqlite"], (test) => {
     expect(reason).toMatchObject({ name: "AbortError" });
   });
 
-  test("a handle that is read-only acquires nothing, and says so", async ({ world }) => {
+  test("a handle that is read-only acquires nothing, and says so, to a standby too", async ({ world }) => {
     const lease = await world.win(world.store());
     await world.store().break(world.election, { reason: "r", immediate: true });
     const application = new DatabaseSync(world.place, { readOnly: true });
     world.onEnd(async () => application.close());
     const store = world.store(application);
     await expect(store.read(world.election)).resolves.toMatchObject({ term: lease.term });
-    await expect(store.acquire(world.acquiring())).rejects.toMatchObject({
-      code: "STORE_DENIED",
-      message: expect.stringContaining("A handle must not be opened as read-only."),
-    });
+    const denied = { code: "STORE_DENIED", message: expect.stringContaining("A handle must not be opened as read-only.") };
+    await expect(store.acquire(world.acquiring())).rejects.toMatchObject(denied);
+    // A standby's proof that it may write is the same probe.
+    await expect(store.check({ election: world.election })).rejects.toMatchObject(denied);
     await expect(world.store().read(world.election)).resolves.toMatchObject({ term: lease.term, state: "vacant" });
+  });
+
+  test("a check neither waits for the application's transaction on the handle, nor writes in it", async ({ world }) => {
+    const application = applicationOf(world);
+    const store = world.store(application);
+    await store.read(world.election);
+    application.exec("BEGIN");
+    application.prepare("SELECT n FROM bills").all();
+    await store.check({ election: world.election });
+    // A write would have locked out those of others until the end of the transaction.
+    applicationOf(world).exec("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK");
+    application.exec("ROLLBACK");
   });
 
   test("a handle whose answers come later is refused", async () => {

@@ -5,8 +5,9 @@ import { isFenced, type FenceSql } from "../fence-sql.ts";
 import { NO_VERSION, type Row } from "../schema.ts";
 import type { Tables } from "../tables.ts";
 import { checkNoOtherLibrary } from "./other-library.ts";
+import { sqliteMeaning } from "./sqlite-errors.ts";
 import type { OpenFiles } from "./sqlite-files.ts";
-import { inPresentTransaction, OwnTransactionError, type SqliteHandle } from "./sqlite-handle.ts";
+import { inPresentTransaction, OwnTransactionError, waitingForLocks, type SqliteHandle } from "./sqlite-handle.ts";
 
 const FOREIGN_KEYS_OFF =
   "fence() needs foreign keys on its connection: run PRAGMA foreign_keys = ON after opening it. They keep a stale leader's transaction from being committed.";
@@ -68,6 +69,16 @@ ORDER BY guard.number`;
       if (!isFenced(error)) throw error;
       checkFence(leadership, database.prepare(this.#select).get(election) as Row | undefined);
       throw error;
+    }
+  }
+
+  /** Fails if the handle of the data is read-only, which only a write shows. Changes nothing, and waits for no lock. */
+  probe({ data }: OpenFiles): void {
+    if (inPresentTransaction(data)) return;
+    try {
+      waitingForLocks(data, 0, () => data.exec(`DELETE FROM ${this.#tables.guards} WHERE 0`));
+    } catch (error) {
+      if (sqliteMeaning(error)?.code !== "STORE_CONFLICT") throw error;
     }
   }
 

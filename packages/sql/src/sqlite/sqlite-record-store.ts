@@ -110,7 +110,10 @@ export class SqliteRecordStore implements FencedRecordStore {
       const { leases } = connections;
       const write = (): boolean => {
         // The probe of `check`. This changes nothing, but SQLite writes a page for it, for which a full disk has no room.
-        if (ifVersion === IMPOSSIBLE_VERSION) leases.exec("PRAGMA user_version = 0");
+        if (ifVersion === IMPOSSIBLE_VERSION) {
+          leases.exec("PRAGMA user_version = 0");
+          this.#fence.probe(connections);
+        }
         // The election's first acquisition makes the row for which all candidates compete.
         if (ifVersion === NO_VERSION) leases.prepare(seed).run(...key);
         const nonceAt = keepsNonce ? [] : [this.#host.nowMs(), this.#host.identity, writtenAtWallMs(this.#clock)];

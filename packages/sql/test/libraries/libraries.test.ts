@@ -9,7 +9,16 @@ import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
 import { fences, lives } from "../drivers/life-of-a-lease.ts";
 import { describeDatabases } from "../sql-world.ts";
+import type { ClosableHandle, SqliteLibrary } from "../sqlite-place.ts";
 import { BETTER_SQLITE, LIBSQL } from "./sqlite-libraries.ts";
+
+function queryOnly(library: SqliteLibrary) {
+  return (path: string): ClosableHandle => {
+    const handle = library.open(path);
+    handle.exec("PRAGMA query_only = ON");
+    return handle;
+  };
+}
 
 await describeDatabases(["sqlite"], (test) => {
   test.for([BETTER_SQLITE, LIBSQL])(
@@ -38,17 +47,30 @@ await describeDatabases(["sqlite"], (test) => {
     await expect(world.store(application).read(world.election)).rejects.toMatchObject(closed);
   });
 
-  // libsql opens a file for writing whatever the option says.
-  test("a handle of better-sqlite3 that is read-only is refused before a file is made", async ({ world }) => {
-    new BetterSqlite(world.place).exec("CREATE TABLE bills (n)").close();
-    const application = new BetterSqlite(world.place, { readonly: true });
-    world.onEnd(async () => application.close());
-    await expect(world.store(application).acquire(world.acquiring())).rejects.toMatchObject({
-      code: "STORE_DENIED",
-      message: expect.stringContaining("A handle must not be opened as read-only."),
-    });
-    expect(existsSync(`${world.place}-leasehold`)).toBe(false);
-  });
+  // libsql ignores its option `readonly`: such a handle writes. A pragma makes one that does not.
+  const readOnly = [
+    { name: "better-sqlite3", open: (path: string) => new BetterSqlite(path, { readonly: true }) as unknown as ClosableHandle },
+    ...[BETTER_SQLITE, LIBSQL].map((library) => ({ name: `${library.name} with query_only`, open: queryOnly(library) })),
+  ];
+  test.for(readOnly)(
+    "a handle of $name that is read-only is refused before a file is made, and by a check later",
+    async (library, { world }) => {
+      new BetterSqlite(world.place).exec("CREATE TABLE bills (n)").close();
+      const application = library.open(world.place);
+      world.onEnd(async () => application.close());
+      const denied = {
+        code: "STORE_DENIED",
+        message: expect.stringContaining("A handle must not be opened as read-only."),
+      };
+      await expect(world.store(application).acquire(world.acquiring())).rejects.toMatchObject(denied);
+      expect(existsSync(`${world.place}-leasehold`)).toBe(false);
+
+      const writable = BETTER_SQLITE.open(world.place);
+      world.onEnd(async () => writable.close());
+      await world.win(world.store(writable));
+      await expect(world.store(application).check({ election: world.election })).rejects.toMatchObject(denied);
+    },
+  );
 
   test.for([BETTER_SQLITE, LIBSQL])(
     "a handle of $name inside the application's transaction says so",
