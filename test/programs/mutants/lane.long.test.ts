@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { failureOf } from "@leasehold/test-kit/failure";
 import { Lane, type Baseline, type Fate } from "./lane.ts";
 import { readSources, ROOT, type SourceFile } from "./sources.ts";
 
@@ -66,13 +67,23 @@ test("a process that a test starts runs the changed source", async () => {
   await expect(cli.judge(wrongExitCode, [{ testFile: wrapperTest, baseline: reached }])).resolves.toBe("killed");
 });
 
-test("a file whose tests are all skipped is named", async () => {
+test.for<[what: string, body: string, told: string]>([
+  ["that skips all of its tests", 'test.skip("needs a server", () => undefined);', "skips all of its tests: .ci/backends"],
+  [
+    "with a test that fails",
+    'test("adds", () => { throw new Error("1 + 1 is 3\\nhere"); });',
+    "fails without any mutant: adds: 1 + 1 is 3",
+  ],
+  ["that cannot be loaded", 'throw new Error("no server");', "fails without any mutant: no server"],
+])("a file %s is named in one line", async ([, body, told]) => {
   const cache = join(ROOT, "node_modules/.cache");
   await mkdir(cache, { recursive: true });
   const directory = await mkdtemp(join(cache, "lane-"));
   onTestFinished(() => rm(directory, { recursive: true }));
-  const skipped = join(directory, "skipped.test.ts");
-  await writeFile(skipped, 'import { test } from "vitest";\ntest.skip("needs a server", () => undefined);\n');
+  const file = join(directory, "unfit.test.ts");
+  await writeFile(file, `import { test } from "vitest";\n${body}\n`);
 
-  await expect(lane.baselines([skipped])).rejects.toThrow(`${skipped} skips all of its tests`);
+  const { message } = await failureOf(lane.baselines([file]));
+  expect(message.startsWith(`${file} ${told}`), message).toBe(true);
+  expect(message).not.toContain("\n");
 });

@@ -33,6 +33,9 @@ const LEAST_TIMEOUT_MS = 10_000;
 const TIMES_MORE_ENTRIES = 10;
 const LEAST_MOST_ENTRIES = 100_000;
 
+/** The tests cannot judge mutants on this machine. The message says in one line which, and why. */
+export class UnfitTests extends Error {}
+
 /** Runs the tests of one package, one file at a time. */
 export class Lane implements AsyncDisposable {
   readonly #vitest: Vitest;
@@ -89,7 +92,7 @@ export class Lane implements AsyncDisposable {
 
   /**
    * Runs test files one after the other in one process. Code that one file loads counts as loaded by the files after it.
-   * @throws an error if a test fails.
+   * @throws {UnfitTests} if a test fails, or a file skips all of its tests.
    */
   async baselines(testFiles: readonly string[]): Promise<ReadonlyMap<string, Baseline>> {
     const directory = await mkdtemp(join(tmpdir(), "leasehold-mutants-"));
@@ -105,11 +108,11 @@ export class Lane implements AsyncDisposable {
         {},
         reports,
       );
-      if (errors.length > 0) throw new Error("A test fails without any mutant.", { cause: errors[0] });
+      if (errors.length > 0) throw new UnfitTests(firstFailure(modules, errors));
       const all = modules.map(async (module): Promise<[string, Baseline]> => {
         const tests = [...module.children.allTests()];
         if (tests.every((test) => test.result().state === "skipped"))
-          throw new Error(`${module.moduleId} skips all of its tests: .ci/backends installs what they need.`);
+          throw new UnfitTests(`${module.moduleId} skips all of its tests: .ci/backends installs what they need.`);
         const reached = JSON.parse(await readFile(reports[module.moduleId]!.byTests, "utf8")) as Reached;
         const durations = tests.map((test) => test.diagnostic()?.duration ?? 0);
         const durationMs = module.diagnostic().duration;
@@ -176,6 +179,14 @@ class AsGiven extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return Promise.resolve(files);
   }
+}
+
+/** Describes the first test that has failed, in one line. A file that cannot be loaded has no test. */
+function firstFailure(modules: readonly TestModule[], [error]: readonly unknown[]): string {
+  const module = modules.find((one) => !one.ok());
+  const failed = module && [...module.children.allTests()].find((test) => test.result().state === "failed");
+  const [reason = ""] = String((error as Partial<Error> | undefined)?.message ?? error).split("\n");
+  return [`${module?.moduleId ?? "A file"} fails without any mutant`, ...(failed ? [failed.fullName] : []), reason].join(": ");
 }
 
 function isTimeout(error: unknown): boolean {

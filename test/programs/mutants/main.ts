@@ -1,7 +1,7 @@
 /** `npm run mutants`: see {@link USAGE}. */
 import { commandLine } from "../command-line.ts";
 import { readCommandLine, USAGE, type CommandLine } from "./command-line.ts";
-import type { Fate } from "./lane.ts";
+import { UnfitTests, type Fate } from "./lane.ts";
 import type { Mutant } from "./mutate.ts";
 import { runPackage, type Progress } from "./package-run.ts";
 
@@ -9,7 +9,12 @@ import { runPackage, type Progress } from "./package-run.ts";
 const PROGRESS_EVERY = 10;
 
 const told = commandLine(readCommandLine, USAGE);
-if (told) await judge(told);
+if (told)
+  await judge(told).catch((error: unknown) => {
+    if (!(error instanceof UnfitTests)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  });
 
 async function judge({ packages, least, ...run }: CommandLine): Promise<void> {
   print(`seed ${run.seed}\n`);
