@@ -104,6 +104,7 @@ await describeDatabases(SERVERS, (test, kind) => {
       mayHaveBeenApplied: false,
       message: expect.stringMatching(/ The handle .* is closed\./),
     });
+    await expect(store.inspect({ election: world.election })).rejects.toMatchObject({ operation: "check" });
     await elector.stop();
     await expect(standby).resolves.toBeUndefined();
     await store.close();

@@ -95,6 +95,7 @@ await describeDatabases(["mysql"], (test) => {
     test("commits what the store writes, and keeps its setting", async ({ world }) => {
       const pool = await uncommitting(world);
       await roundTrip(world, pool);
+      await world.store(pool).migrate();
       const [rows] = await pool.query("SELECT @@autocommit AS autocommit, @@in_transaction AS busy");
       expect(rows).toEqual([{ autocommit: 0, busy: 0 }]);
     });

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigurationError } from "@leasehold/core";
-import type { StoreUrl } from "@leasehold/core/provider";
-import { Client } from "pg";
+import type { StoreUrl, StoreUrlContext } from "@leasehold/core/provider";
+import { Client, Pool } from "pg";
 import { fromUrl, SqlLeaseStore, type SqlLeaseStoreOptions } from "@leasehold/sql";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
@@ -104,6 +104,29 @@ test.for([
     }
     expect(error).toBeInstanceOf(ConfigurationError);
     expect((error as Error).message).not.toContain("hush");
+  },
+);
+
+test.for<[options: object, advice: RegExp]>([
+  [{ mysql: new Pool() }, /This is a handle of PostgreSQL: use the option postgres\.$/],
+  [{ mysql: { query: () => 0, beginTransaction: () => 0 } }, /This is a single connection: give the store a pool\.$/],
+  [{ postgres: new Client() }, /This is a single Client, which has one connection: give the store a Pool\.$/],
+  [{ postgres: { getConnection: () => 0, end: () => 0 } }, /This is a pool of MySQL or MariaDB: use the option mysql\.$/],
+])("a handle of the wrong kind is told what to give instead: %o", ([options, advice]) => {
+  expect(() => new SqlLeaseStore(options as SqlLeaseStoreOptions)).toThrow(advice);
+});
+
+test.for(["sqlite", "postgres", "postgresql", "mysql"])(
+  "a URL of %s names the table, or leaves the default one",
+  async (scheme) => {
+    for (const [query, parameters, table] of [
+      ["", new Map(), "leasehold_leases"],
+      ["?table=rota", new Map([["table", "rota"]]), "rota"],
+    ] as const) {
+      const url = { text: `${scheme}://u@h/d${query}`, file: "/app.db", parameters } as unknown as StoreUrl;
+      await using store = await fromUrl[scheme]!.open(url, {} as StoreUrlContext);
+      expect((store as SqlLeaseStore).migration.join("\n").replaceAll(/[`"]/g, "")).toContain(`EXISTS ${table} (`);
+    }
   },
 );
 
