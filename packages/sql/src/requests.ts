@@ -22,6 +22,7 @@ export interface Connections<Connection> {
 /** The longest time for a cancellation. A later one is of no use, and it would keep a connection from other calls. */
 const CANCEL_TIMEOUT_MS = 5_000;
 const DEFAULT_TIMEOUT_MS = 5_000;
+const NO_CONNECTION = " It got no connection: those of the pool were in use, or the server let none in.";
 /** The part of a write's time for which the server may wait for locks. The rest is for its answer. */
 const LOCK_WAIT_PART = 0.8;
 
@@ -59,6 +60,10 @@ export class Requests<Connection> {
     const askForBlockers = async (): Promise<void> => {
       if (sent) blockers = await this.#blockersOf(sent.on, over.signal);
     };
+    // The abort's reason is the time-out error that the caller gets.
+    const stopListening = onAbort(signal, (reason) => {
+      if (!sent && isLeaseholdError(reason, "STORE_TIMEOUT")) reason.message += NO_CONNECTION;
+    });
     const slow = label.writes ? this.#clock.setTimer(() => void askForBlockers(), lockTimeoutMs(limits) / 2) : undefined;
     try {
       return await this.use(signal, async (connection) => {
@@ -72,6 +77,7 @@ export class Requests<Connection> {
       if (sent && signal.aborted && !label.writes) void this.#cancel(sent.on);
       throw failure;
     } finally {
+      stopListening();
       slow?.cancel();
       over.abort();
     }

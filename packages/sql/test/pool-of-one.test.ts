@@ -15,6 +15,10 @@ function poolOfOne(world: SqlWorld): unknown {
   return pool;
 }
 
+interface Lent {
+  release(): void;
+}
+
 /** Campaigns until it is stopped; `leads` resolves once it leads. */
 function campaigning(world: SqlWorld, candidateId: string) {
   const elector = new Elector({
@@ -51,6 +55,16 @@ await describeDatabases(SERVERS, (test, kind) => {
       state: "held",
       term: 2,
       holder: "b",
+    });
+  });
+
+  test("a request that gets no connection of the pool says so", async ({ world }) => {
+    const pool = poolOfOne(world) as { connect?: () => Promise<Lent>; getConnection?: () => Promise<Lent> };
+    const lent = await (pool.connect ?? pool.getConnection)!.call(pool);
+    world.onEnd(async () => lent.release());
+    await expect(world.store(pool).read(world.election, { timeoutMs: 300 })).rejects.toMatchObject({
+      code: "STORE_TIMEOUT",
+      message: expect.stringMatching(/ms\. It got no connection: those of the pool were in use, or the server let none in\.$/),
     });
   });
 
