@@ -23,6 +23,14 @@ await describeDatabases(ALL, (test) => {
     expect(await world.fenceRow()).toMatchObject({ term: 2, term_id: outcome.acquired ? outcome.lease.termId : "" });
   });
 
+  test("a lease whose row is gone is read with the term that its fence remembers", async ({ world }) => {
+    const store = world.store();
+    await store.release(await world.win(store), LIMITS);
+    await world.win(store);
+    await world.run("DELETE FROM leasehold_leases WHERE election = ?", [world.name()]);
+    await expect(world.rows().get(world.election, { signal })).resolves.toMatchObject({ data: undefined, lostTerm: 2 });
+  });
+
   test("the check returns the fence's term, which is ahead of a record that was restored", async ({ world }) => {
     const store = world.store();
     expect((await store.check({ election: world.election })).fenceTerm).toBe(undefined);
