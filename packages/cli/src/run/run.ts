@@ -1,5 +1,6 @@
 import { Elector, type HeldLeadership, type Leader } from "@leasehold/core";
 import { systemClock, sleep } from "@leasehold/core/provider";
+import { EXIT } from "../exit-codes.ts";
 import { printable } from "../text.ts";
 import { commandPath } from "./command-path.ts";
 import { checkPlan } from "./kill-deadlines.ts";
@@ -19,7 +20,7 @@ import { TimeUp } from "./time-up.ts";
  * @throws {StoreError} if the store refuses a request, or could not be reached within `waitMs`.
  */
 export async function run(options: RunOptions): Promise<number> {
-  const { inform, restart, conflictExitCode } = options;
+  const { inform, tell, restart } = options;
   const clock = systemClock;
   const elector = new Elector({ ...candidacyOf(options), store: options.store, election: options.election });
   checkPlan(elector.timing);
@@ -33,11 +34,11 @@ export async function run(options: RunOptions): Promise<number> {
     if (!leadership) {
       if (stopped.aborted) return exitCodeOfStop(stopped);
       inform(notElected(elector));
-      return conflictExitCode;
+      return EXIT.notElected;
     }
     const startedMs = clock.monotonicMs();
     const outcome = await runTerm(leadership, { elector, path, signals, clock, run: options });
-    const exitCode = tellHowItWent(outcome, options);
+    const exitCode = tellHowItWent(outcome, tell);
     if (outcome.overran) return exitCode;
     await waitUnlessStopped(leadership.release(), { stopped, clock });
     const isOver = stopped.aborted || outcome.exit?.failure !== undefined;
