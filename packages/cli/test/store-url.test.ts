@@ -43,6 +43,15 @@ test.for([
   expect(store.name).toBe(name);
 });
 
+test("a folder is no SQLite file, and nothing is looked for beside it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "leasehold-store-url-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  await expect(usedStoreFromUrl(`sqlite://${folder}`)).rejects.toMatchObject({
+    exitCode: 78,
+    message: `there is no SQLite file ${folder}; is that its path? run, serve and migrate make it.`,
+  });
+});
+
 test("opening a used store creates no SQLite file", async () => {
   const folder = mkdtempSync(join(tmpdir(), "leasehold-store-url-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -146,7 +155,7 @@ test.for([
   ],
   ["zookeeper://host:2181", "no store has the scheme 'zookeeper:'; there are azure-blob, dynamodb,"],
   ["constructor://x", "no store has the scheme 'constructor:'"],
-  ["sqlite:app.db", "the store's URL cannot be read."],
+  ["sqlite:app.db", "the store's URL has no // after 'sqlite:'."],
   ["sqlite://app.db", "a URL of sqlite: has three slashes and an absolute path"],
   ["sqlite:///", "a URL of sqlite: has three slashes and an absolute path"],
   ["sqlite:///a.db?mode=ro", "a URL of sqlite: has no parameter 'mode'; there are table."],
@@ -192,7 +201,7 @@ test.for([
 
 test("a URL of no store, or one that cannot be read, is refused before any package is loaded", () => {
   expect(() => checkStoreUrl("zookeeper://host:2181")).toThrow("no store has the scheme 'zookeeper:'");
-  expect(() => checkStoreUrl("sqlite:app.db")).toThrow("the store's URL cannot be read.");
+  expect(() => checkStoreUrl("sqlite:app.db")).toThrow("the store's URL has no // after 'sqlite:'.");
 });
 
 test.for([

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { ConfigurationError, type LeaseStore } from "@leasehold/core";
 import type { StoreScheme, StoreSchemes, StoreUrl } from "@leasehold/core/provider";
 import { SqlLeaseStore } from "./sql-lease-store.ts";
@@ -32,7 +32,7 @@ export const fromUrl: StoreSchemes = {
     open: async (url) => await Promise.resolve(new SqlLeaseStore({ sqlite: url.file, ...tableOf(url) })),
     usage({ file }) {
       const subject = `SQLite file ${file}`;
-      if (!existsSync(file)) return { subject, state: "missing" };
+      if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return { subject, state: "missing" };
       return { subject, state: existsSync(`${realpathSync(file)}${LEASE_FILE_SUFFIX}`) ? "used" : "unused" };
     },
     localWarnings({ file }) {

@@ -16,8 +16,9 @@ export function parseStoreUrl(text: string): StoreUrl {
   const { scheme = "", authority = "", path = "", query = "" } = SHAPE.exec(text)?.groups ?? {};
   // An unencoded slash or question mark in a password ends the host early. Then the `@` is in the path or the query.
   if (scheme === "" || /@/.test(path + query)) {
+    const lack = text.startsWith("//", text.indexOf(":") + 1) ? "cannot be read" : `has no // after '${schemeOf(text)}:'`;
     throw new ConfigurationError(
-      "the store's URL cannot be read. It looks like scheme://place/name?option=value; percent-encode what is special in a user, a password or a name.",
+      `the store's URL ${lack}. It looks like scheme://place/name?option=value; percent-encode what is special in a user, a password or a name.`,
     );
   }
   const at = authority.lastIndexOf("@");
