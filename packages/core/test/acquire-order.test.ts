@@ -57,9 +57,9 @@ describe("the turn of a candidate", () => {
     expect(Math.max(...others)).toBeLessThanOrEqual(waits[1]);
   });
 
-  test("spreads polls over 50 ms at most", () => {
+  test("spreads polls over 40 ms at most", () => {
     clock.random = () => 0.999;
     order.tookMs(1_000);
-    expect(order.spreadMs()).toBeLessThanOrEqual(50);
+    expect(order.spreadMs()).toBeLessThanOrEqual(40);
   });
 });

@@ -8,8 +8,8 @@ const LONGEST_ROUND_TRIP_MS = 100;
 const SHORTEST_ROUND_TRIP_MS = 1;
 /** The share of the candidates that go first. A wake-up reaches all of them at one instant, so the share is smaller then. */
 const FIRST = { woken: 1 / 12, other: 1 / 5 };
-/** Polls that aim at one renewal are spread over `roundTrips` round trips, and over at most `ms` milliseconds. */
-const POLL_SPREAD = { roundTrips: 0.4, ms: 50 };
+/** Polls that aim at one renewal are spread over this many round trips. */
+const POLL_SPREAD = 0.4;
 /** The others wait this many round trips. A push by then, or a read sent then, shows whether a first candidate acquired. */
 const OTHERS_WAIT = { push: 1.2, read: 0.25 };
 /** The others wait this much longer, in milliseconds, because a service carries out a write more slowly than a read. */
@@ -54,7 +54,7 @@ export class AcquireOrder {
 
   /** Returns a short random delay. With it, standbys that aim at the same renewal do not poll at one instant. */
   spreadMs(): number {
-    return Math.min(POLL_SPREAD.roundTrips * this.roundTripMs, POLL_SPREAD.ms) * this.#clock.random();
+    return POLL_SPREAD * this.roundTripMs * this.#clock.random();
   }
 
   /** Returns this candidate's turn for the term after `term`. The first call for that term draws it. */

@@ -76,9 +76,8 @@ export class Campaign {
           await this.#poll();
           break;
         case "cool-down":
-          return { waitMs: Math.min(Math.max(this.#nextPollMs(), 1), move.leftMs) };
+          return { waitMs: Math.min(this.#nextPollMs(), move.leftMs) };
         case "await-turn":
-          this.#signal.throwIfAborted();
           await this.#awaitTurn(this.#polled as Polled);
           break;
         case "forget":

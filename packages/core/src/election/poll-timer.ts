@@ -37,7 +37,7 @@ export class PollTimer {
   /** True if every wake-up was answered when the last poll was sent. */
   #isSilent = true;
   /** The instant of the first poll that showed a change which the watch has not announced, by the monotonic clock. */
-  #silentSinceMs: number | undefined;
+  #silentSinceMs = Infinity;
   #shown: string | undefined;
   #wake: (() => void) | undefined;
 
@@ -49,7 +49,7 @@ export class PollTimer {
     if (!store.watch) return;
     this.#health = StoreShare.of(store, options.clock).watches;
     this.#health.watches.add(this);
-    void this.#watch();
+    void this.#watch(store.watch.bind(store));
   }
 
   /** Aborts with the caller's signal, which many timers may share. So each timer listens to that signal only once. */
@@ -92,14 +92,13 @@ export class PollTimer {
     const isNews = before !== undefined && this.#shown !== undefined && this.#shown !== before;
     if (!this.#stands) return;
     const nowMs = this.#clock.monotonicMs();
-    if (isNews && this.#isSilent && this.wokenMs === undefined) this.#silentSinceMs ??= nowMs;
-    const silentMs = nowMs - (this.#silentSinceMs ?? nowMs);
-    if (silentMs >= DEAF_AFTER_RENEWALS * this.#options.renewIntervalMs) this.#health?.isFoundDeaf();
+    if (isNews && this.#isSilent && this.wokenMs === undefined) this.#silentSinceMs = Math.min(this.#silentSinceMs, nowMs);
+    if (nowMs - this.#silentSinceMs >= DEAF_AFTER_RENEWALS * this.#options.renewIntervalMs) this.#health?.isFoundDeaf();
     if (this.#health?.isDeaf) this.#health.report(this.#options);
   }
 
   renewWatch(): void {
-    this.#silentSinceMs = undefined;
+    this.#silentSinceMs = Infinity;
     this.#watching?.abort(STOPPED);
   }
 
@@ -107,7 +106,7 @@ export class PollTimer {
     if (this.#stopped.signal.aborted) return;
     this.#stopListening();
     this.#health?.watches.delete(this);
-    if (this.#silentSinceMs !== undefined) {
+    if (this.#silentSinceMs < Infinity) {
       this.#health?.missed();
       if (this.#health?.isDeaf) this.#health.report(this.#options);
     }
@@ -121,8 +120,8 @@ export class PollTimer {
     this.#wake?.();
   }
 
-  async #watch(): Promise<void> {
-    const { store, election, retryPeriodMs } = this.#options;
+  async #watch(watch: NonNullable<LeaseStore["watch"]>): Promise<void> {
+    const { election, retryPeriodMs } = this.#options;
     const againMaxMs = Math.max(WATCH_AGAIN_MS, retryPeriodMs);
     const { signal } = this.#stopped;
     let waitMs = WATCH_AGAIN_MS;
@@ -130,10 +129,10 @@ export class PollTimer {
       const begunMs = this.#clock.monotonicMs();
       this.#watching = new AbortController();
       try {
-        for await (const _ of store.watch?.(election, { signal: this.#watching.signal }) ?? []) {
+        for await (const _ of watch(election, { signal: this.#watching.signal })) {
           // The first wake-up says that the watch works, and nothing about changes.
           if (this.#stands) {
-            this.#silentSinceMs = undefined;
+            this.#silentSinceMs = Infinity;
             this.#health?.heard();
           }
           this.#stands = true;
@@ -145,7 +144,7 @@ export class PollTimer {
       // A standby that relied on the watch polls at once.
       if (this.#stands) this.#wakeUp();
       this.#stands = false;
-      this.#silentSinceMs = undefined;
+      this.#silentSinceMs = Infinity;
       if (this.#clock.monotonicMs() - begunMs >= againMaxMs) waitMs = WATCH_AGAIN_MS;
       await sleep(this.#clock, waitMs, signal).catch(() => undefined);
       waitMs = Math.min(2 * waitMs, againMaxMs);

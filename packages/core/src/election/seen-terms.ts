@@ -24,8 +24,8 @@ export class SeenTerms {
 
   note(election: string, term: number, isLed = false): void {
     const { seen, led } = this.highest(election);
-    const isNews = term > seen || (isLed && term > led);
-    if (isNews) this.#byElection.set(election, { seen: Math.max(term, seen), led: isLed ? Math.max(term, led) : led });
+    if (term > seen || isLed)
+      this.#byElection.set(election, { seen: Math.max(term, seen), led: isLed ? Math.max(term, led) : led });
   }
 }
 

@@ -181,7 +181,6 @@ function renew({ term, now, effects }: Draft): void {
 /** Makes a renewal due at the next tick. The renewal finds out whether the lease is gone; a wake-up proves nothing. */
 function wake({ term, now }: Draft): void {
   const { renewal } = term;
-  if (term.plan.renewal === "manual") return;
   if (renewal.is === "due") term.renewal = renewAt(term, now.monotonicMs);
   else if (renewal.is === "under-way") term.renewal = { ...renewal, isWoken: true };
 }

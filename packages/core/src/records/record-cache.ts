@@ -83,7 +83,8 @@ export class RecordCache {
       sentAt = instantOf(this.clock);
       return await this.#requests.send("list", prefix, limits, send);
     };
-    for await (const { election, stored, problem } of this.#records.list?.(prefix, { pageSize: LIST_PAGE_SIZE, request }) ?? []) {
+    const found = (this.#records as Required<RecordStore>).list(prefix, { pageSize: LIST_PAGE_SIZE, request });
+    for await (const { election, stored, problem } of found) {
       limits.signal?.throwIfAborted();
       const listed = problem === undefined ? await this.#listed(election, stored, sentAt, limits) : { problem };
       if (listed) yield "problem" in listed ? { election, state: "foreign", problem: listed.problem } : listed;

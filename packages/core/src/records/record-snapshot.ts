@@ -30,7 +30,7 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
   const bar = blockerOf({
     state,
     done: record.done,
-    completion: completionOf(record),
+    completion: record.done ? completionOf(record.value) : undefined,
     ...(Object.assign({}, ...(record.bars ?? []).map((one) => claimOf(one, ageMs[0]))) as BarClaims),
     ...(isAbandoned && !record.broken ? { holdMs: abandonedHoldMs } : {}),
     ...(view.ignoresPause ? { pause: undefined } : {}),
@@ -54,8 +54,7 @@ export function snapshotOf(election: string, observed: ObservedRecord, view: Sna
 }
 
 /** Returns the facts that are recorded with the end of an occurrence. The text of another program may contain none. */
-function completionOf({ done, value }: LeaseRecord): Completion | undefined {
-  if (!done || value === undefined) return undefined;
+function completionOf(value = ""): Completion | undefined {
   try {
     const completion: unknown = JSON.parse(value);
     if (typeof completion !== "object" || completion === null) return undefined;

@@ -105,7 +105,6 @@ export class Administration {
           // A failover that has undone the term has also undone the order.
           const isUndone = state?.confirm !== undefined && state.snapshot.term < (term ?? 0);
           const isOver = unanswered !== undefined && (isUnknown(unanswered) || isBroken) && !isUndone;
-          isSent = true;
           if (isOver && state && !(await isConfirmed(state))) continue;
           return { carriedOut: isOver, term: term ?? 0, current };
         }
