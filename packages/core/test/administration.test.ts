@@ -347,6 +347,20 @@ describe("an administrator's request whose outcome is unknown", () => {
     expect(service.record(ELECTION)).toMatchObject({ termId: null, broken: { reason: "at once" } });
   });
 
+  test("counts although a failover may undo it, and the reply to its confirmation is lost, too: a break", async () => {
+    adminRecords = service.connect("admin", { showsUndurable: true });
+    admin = new RecordLeaseStore(adminRecords, { clock });
+    deliverTwice();
+    const outcome = admin.break(ELECTION, { reason: "why", immediate: true });
+    await clock.settle();
+    adminRecords.failNext("put", { kind: "unanswered" });
+    await clock.advance(1_000);
+    await rival.read(ELECTION);
+    await win(rival, { candidateId: "c" });
+
+    await expect(clock.runUntil(outcome)).resolves.toEqual({ broken: true, term: 1 });
+  });
+
   test("becomes an error that tells how to try again without breaking a successor", async () => {
     adminRecords.failNext("put", { kind: "unanswered" });
     const outcome = admin.break(ELECTION, { reason: "why" });
@@ -410,6 +424,18 @@ describe("a transfer that waits", () => {
     adminRecords.heal();
 
     await expect(clock.runUntil(outcome)).resolves.toBe("accepted");
+  });
+
+  test.each<[what: string, then: () => Promise<unknown>]>([
+    ["its term is broken", () => holder.break(ELECTION, { reason: "why" })],
+    ["another transfer replaces it", () => transfer()],
+    ["the election is paused", () => holder.pause(ELECTION, { reason: "why" }).then(() => holder.release(lease, LIMITS))],
+  ])("is lost once %s", async (_, then) => {
+    const outcome = new RecordLeaseStore(service.connect("e"), { clock }).transfer(ELECTION, "c");
+    await clock.settle();
+    await then();
+
+    await expect(clock.runUntil(outcome)).resolves.toBe("lost");
   });
 
   test("is lost once the occurrence is completed", async () => {

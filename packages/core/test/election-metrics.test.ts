@@ -123,6 +123,15 @@ describe("measurements", () => {
     ]);
   });
 
+  test("show a leader until its last millisecond", async () => {
+    const run = world.candidate("a").run();
+    await world.clock.advance(1_000);
+    world.clock.freeze(VALID_FOR_MS - 1_001);
+    expect(measurement.elections()).toMatchObject([{ isLeader: true, remainingMs: 1, term: 1 }]);
+    run.stop();
+    await world.clock.runUntil(run.settled);
+  });
+
   test("name the reason of each end", async () => {
     const a = world.candidate("a", { cooldownMs: 0 });
     const settles = a.run(() => undefined);
@@ -268,7 +277,7 @@ describe("a takeover", () => {
   test("from itself is measured from its release", async () => {
     const a = world.candidate("a", { cooldownMs: 0 });
     const run = a.run();
-    await world.clock.advance(20_000);
+    await world.clock.advance(22_000);
     void a.elector.resign();
     await world.clock.advance(5_000);
 

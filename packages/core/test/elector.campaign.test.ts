@@ -36,6 +36,7 @@ describe("campaign", () => {
     }
 
     expect(a.elector.isLeader).toBe(false);
+    expect(a.elector.health()).not.toHaveProperty("term");
     expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
     expect(world.clock.pendingTimers).toBe(0);
   });

@@ -1,4 +1,5 @@
 import { ConfigurationError, Elector, UnsupportedError } from "@leasehold/core";
+import { ForeignRecordError } from "@leasehold/core/provider";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ELECTION, LEASE_MS, RENEW_INTERVAL_MS } from "@leasehold/test-kit/acquisitions";
 import { ElectionWorld, RENEW_DEADLINE_MS, RETRY_PERIOD_MS, type Candidate } from "./election-world.ts";
@@ -99,6 +100,66 @@ describe("an outage is not the end", () => {
     run.stop();
     await run.settled;
   });
+});
+
+describe("the abort of a call", () => {
+  const CALLS: Readonly<Record<string, (elector: Elector, signal: AbortSignal) => Promise<unknown>>> = {
+    run: (elector, signal) => elector.run(undefined, { signal }),
+    campaign: (elector, signal) => elector.campaign({ signal }),
+    tryRun: (elector, signal) => elector.tryRun(() => undefined, { signal }),
+    tryCampaign: (elector, signal) => elector.tryCampaign({ signal }),
+  };
+
+  test.each(Object.keys(CALLS))("during a poll is no failure of the store: %s", async (call) => {
+    const a = world.candidate("a");
+    a.records.failNext("get", { kind: "lost" });
+    const stopping = new AbortController();
+    const settled = Promise.allSettled([CALLS[call]!(a.elector, stopping.signal)]);
+    await world.clock.settle();
+
+    stopping.abort(new Error("enough"));
+
+    await settled;
+    expect(a.events.names("storeFailed")).toEqual([]);
+    expect(a.elector.health().lastError).toBeUndefined();
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test.each(Object.keys(CALLS))("during a poll that is answered all the same sends no attempt: %s", async (call) => {
+    const a = world.candidate("a");
+    const stopping = new AbortController();
+    a.store.read = async () => {
+      stopping.abort(new Error("enough"));
+      return await Promise.resolve(undefined);
+    };
+
+    await Promise.allSettled([CALLS[call]!(a.elector, stopping.signal)]);
+    expect(world.service.log).toEqual([]);
+  });
+
+  test.each(["tryRun", "tryCampaign"])("during the attempt makes %s reject with its reason, after the release", async (call) => {
+    const a = world.candidate("a");
+    a.records.failNext("put", { kind: "slow", latencyMs: 100 });
+    const stopping = new AbortController();
+    const trying = CALLS[call]!(a.elector, stopping.signal);
+    await world.clock.settle();
+
+    stopping.abort("enough");
+
+    await expect(world.clock.runUntil(trying)).rejects.toBe("enough");
+    expect(world.service.record(ELECTION)).toMatchObject({ term: 1, termId: null });
+  });
+});
+
+test.each([
+  ["a record that is no lease", new ForeignRecordError(ELECTION, "the record", "it has no term"), undefined],
+  ["an error that no provider mapped", new TypeError("undefined is not a function"), "TypeError"],
+])("health shows the failures of the store only: %s", async (_, error, code) => {
+  const a = world.candidate("a");
+  a.records.get = () => Promise.reject(error);
+
+  await expect(a.elector.tryRun(() => undefined)).rejects.toBe(error);
+  expect(a.elector.health().lastError?.code).toBe(code);
 });
 
 describe("fail closed", () => {

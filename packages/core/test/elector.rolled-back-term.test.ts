@@ -57,6 +57,22 @@ describe("a term that a standby has observed and not led", () => {
   });
 });
 
+test("an election that a failover has undone is led above its terms, after one whole lease and without a failure", async () => {
+  const failover = await begin(UNDURABLE);
+  first.records.failAll({ kind: "lost" });
+  failover();
+  world.service.remove(ELECTION);
+  await world.clock.advance(LEASE_MS - 1);
+  expect(standby.elector.isLeader).toBe(false);
+
+  await world.clock.advance(LEASE_MS);
+
+  expect(standby.elector.health()).toMatchObject({ leading: true, term: 3 });
+  expect(standby.events.names("storeFailed")).toEqual([]);
+  run.stop();
+  await world.clock.runUntil(run.settled);
+});
+
 test("a lost term that this process has led blocks it for good", async () => {
   world = new ElectionWorld();
   const a = world.candidate("a", UNDURABLE);

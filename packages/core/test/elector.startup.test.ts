@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { ELECTION, LEASE_MS } from "@leasehold/test-kit/acquisitions";
 import { untilAborted } from "@leasehold/test-kit/leader-tasks";
 import { ElectionWorld, PROOFS, RETRY_PERIOD_MS, type Candidate } from "./election-world.ts";
@@ -52,6 +52,17 @@ describe("before the first contact", () => {
     expect(afterMs).toBeGreaterThanOrEqual(LEASE_MS);
     expect(afterMs).toBeLessThanOrEqual(LEASE_MS + 2 * RETRY_PERIOD_MS);
     expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("run rejects as soon as the refusals have lasted for a lease", async () => {
+    const leaseDurationMs = 8 * RETRY_PERIOD_MS;
+    vi.spyOn(world.clock, "random").mockReturnValue(1);
+    const b = world.candidate("b", { leaseDurationMs });
+    b.records.failAll({ kind: "denied" });
+    const sinceMs = world.clock.monotonicMs();
+
+    const { afterMs } = await runFor(b, 2 * leaseDurationMs);
+    expect((afterMs ?? 0) - sinceMs).toBe(leaseDurationMs);
   });
 
   test("a refusal of an earlier campaign does not count: each campaign has its own lease", async () => {

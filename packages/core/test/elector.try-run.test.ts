@@ -152,9 +152,11 @@ describe("tryRun", () => {
     await world.clock.settle();
     const winner = await a.elector.campaign();
 
-    expect(await world.clock.runUntil(trying)).toMatchObject({ elected: false });
+    expect(await world.clock.runUntil(trying)).toMatchObject({ elected: false, leader: { candidateId: "a", term: 3 } });
     expect(winner.isValid()).toBe(true);
     await winner.release();
+    b.store.acquire = () => Promise.resolve({ acquired: false, current: undefined });
+    expect(await b.elector.tryRun(() => "ran")).toEqual({ elected: false });
   });
 
   test("throws if the record shows a lower term than was observed", async () => {

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { Elector, MemoryLeaseStore } from "@leasehold/core";
-import { RecordLeaseStore, sleep } from "@leasehold/core/provider";
+import { MemoryRecordStore, RecordLeaseStore, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
@@ -12,7 +12,10 @@ const TIMES = 2_000;
 /** With one name every other second, this many names last for more than five hours. */
 const NAMES = 10_000;
 
-afterEach(() => void vi.unstubAllGlobals());
+afterEach(() => {
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
 
 /** Returns a list of every map that is created from now on, until the globals are restored. */
 function trackMapsFromNow(): ReadonlyArray<ReadonlyMap<unknown, unknown>> {
@@ -150,6 +153,29 @@ describe(`leaks, after ${TIMES} times`, () => {
   });
 });
 
+test("a watch that ends leaves nothing, and another of its election goes on", async () => {
+  const clock = new VirtualClock();
+  const { made: records, sizes } = trackMaps(() => new MemoryRecordStore(clock));
+  const endings = [new AbortController(), new AbortController()];
+  const wakes = endings.map(() => 0);
+  for (const [at, { signal }] of endings.entries()) {
+    void (async () => {
+      for await (const _ of records.watch(ELECTION, { signal })) wakes[at]! += 1;
+    })();
+  }
+  await clock.settle();
+  endings[0]!.abort();
+  await win(new RecordLeaseStore(records, { clock }));
+  await clock.settle();
+  // The first wake-up says that the watch works.
+  expect(wakes).toEqual([1, 2]);
+
+  endings[1]!.abort();
+  await clock.settle();
+  // Its record is left.
+  expect(sizes().toSorted((one, other) => one - other)).toEqual([0, 1]);
+});
+
 describe("leaks, over a long life", () => {
   test("a term remembers a nonce or two, however many it has sent, and whatever has become of them", async () => {
     const clock = new VirtualClock();
@@ -173,15 +199,19 @@ describe("leaks, over a long life", () => {
     expect(Math.max(...maps.map(({ size }) => size))).toBeLessThanOrEqual(2);
   });
 
-  test("a day of terms under one signal keeps one listener on it, and a handful of timers", async () => {
+  test("a day of terms under one signal keeps one listener on it, and a handful of timers, and of listeners on any other", async () => {
     const world = new ElectionWorld();
     const a = world.candidate("a");
+    const listening = vi.spyOn(EventTarget.prototype, "addEventListener");
     const run = a.run(({ signal }) => sleep(world.clock, LEASE_MS, signal));
 
     for (let hours = 0; hours < 24; hours += 1) {
       await world.clock.advance(3_600_000);
       world.service.log.length = 0;
+      const listeners = [...new Set(listening.mock.contexts)].map((heard) => getEventListeners(heard, "abort").length);
+      listening.mockClear();
       expect(getEventListeners(run.signal, "abort").length).toBeLessThanOrEqual(1);
+      expect(Math.max(...listeners)).toBeLessThanOrEqual(5);
       expect(world.clock.pendingTimers).toBeLessThanOrEqual(5);
     }
 

@@ -47,6 +47,27 @@ describe("a list of records", () => {
     expect(await listOf(store)).toMatchObject([{ election: "lagging", state: "vacant" }]);
   });
 
+  test("counts each record from the request of its page", async () => {
+    const records = new MemoryRecordStore(clock);
+    const paged = new Ageless(records);
+    const store = new RecordLeaseStore(paged, { clock });
+    const other = new RecordLeaseStore(records, { clock });
+    const leases = [await win(other, { election: "page 1" }), await win(other, { election: "page 2" })];
+    const page =
+      (name: string): MemoryRecordStore["list"] =>
+      (_, options) =>
+        records.list(name, options);
+    paged.list = async function* (prefix, options) {
+      yield* page("page 1")(prefix, options);
+      await clock.advance(10);
+      await store.read("page 2");
+      await other.release(leases[1]!, { timeoutMs: 1_000 });
+      await clock.advance(10);
+      yield* page("page 2")(prefix, options);
+    };
+    expect(await listOf(store)).toMatchObject([{ state: "unknown" }, { election: "page 2", state: "vacant" }]);
+  });
+
   test("is refused at once where the service cannot list", () => {
     const { name, capabilities } = new MemoryRecordStore(clock);
     const records = {

@@ -9,6 +9,7 @@ import {
   MemoryRecordStore,
   RecordLeaseStore,
 } from "@leasehold/core/provider";
+import { acquiring } from "@leasehold/test-kit/acquisitions";
 import { describe, expect, vi } from "vitest";
 import { utf8Bytes } from "../src/store/names.ts";
 
@@ -105,8 +106,13 @@ test("an invalid election is refused by each call before a request", async () =>
     () => store.resume(election),
     () => store.break(election, { ifTerm: 1, reason: "r" }),
     () => store.transfer(election, "b", { ifTerm: 1 }),
+    () => store.transfer("e", "", { ifTerm: 1 }),
+    () => store.repair(election),
+    () => store.acquire(acquiring({ election })),
+    () => store.acquire(acquiring({ candidateId: "" })),
+    () => store.watch?.(election, new AbortController()),
   ]) {
-    await expect(call()).rejects.toThrow(expect.objectContaining({ code: "CONFIGURATION" }));
+    await expect((async () => await call())()).rejects.toThrow(expect.objectContaining({ code: "CONFIGURATION" }));
   }
   for (const request of requests) expect(request).not.toHaveBeenCalled();
 });

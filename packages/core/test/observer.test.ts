@@ -219,10 +219,13 @@ describe("an observer of a store that pushes", () => {
     const { seen, ended } = collect(new Observer({ store, election: ELECTION, clock }).observe(stopping));
     await clock.advance(1_000);
 
-    await win(store);
+    const lease = await win(store);
+    await clock.advance(RETRY_PERIOD_MS);
+    expect(seen.map(brief)).toEqual([undefined, "a1 held"]);
+    await store.release(lease, LIMITS);
     await clock.advance(RETRY_PERIOD_MS);
 
-    expect(seen.map(brief)).toEqual([undefined, "a1 held"]);
+    expect(seen.map(brief)).toEqual([undefined, "a1 held", undefined]);
     stopping.abort();
     await ended;
     expect(clock.pendingTimers).toBe(0);

@@ -7,7 +7,7 @@ import {
 } from "@leasehold/core";
 import { isoOf, sleep } from "@leasehold/core/provider";
 import { occurrencesOf, type NotRun, type Overlap } from "@leasehold/core/occurrences";
-import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
+import { promptNetwork, VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { Host, occurrenceService } from "./host.ts";
 import { Lines } from "./lines.ts";
@@ -195,6 +195,8 @@ describe("overlap", () => {
 
   test("'cancelOther' asks the other occurrence to end once, and again only if that fails", async () => {
     const transfer = vi.spyOn(b.store, "transfer").mockRejectedValueOnce(new Error("connection reset"));
+    // Its next read comes before its transfer has arrived.
+    b.network = promptNetwork(400);
     const first = deliver(a, 0, "cancelOther", async ({ signal }) => {
       await sleep(a.clock, 600_000, signal).catch(() => sleep(a.clock, 8_000));
       signal.throwIfAborted();

@@ -115,7 +115,16 @@ describe("wake-ups", () => {
     await clock.runUntil(pausing);
 
     expect(clock.monotonicMs() - startMs).toBe(1_000);
+  });
+
+  test("end with the timer, and so does the watch", async () => {
+    const store = new Waking();
+    const polls = timerOf(store);
+    await clock.settle();
     polls.stop();
+    await clock.settle();
+
+    expect([store.isAborted, store.watches, clock.pendingTimers]).toEqual([true, 1, 0]);
   });
 });
 

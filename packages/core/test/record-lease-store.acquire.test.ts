@@ -149,6 +149,16 @@ describe("an acquisition whose outcome is unknown", () => {
     },
   );
 
+  test.each([true, false])("that is refused shows no record that is not read again (known before: %s)", async (isKnown) => {
+    if (isKnown) await a.release(await win(a), LIMITS);
+    recordsA.put = () => {
+      recordsA.failNext("get", { kind: "unavailable" });
+      return Promise.resolve({ stored: false });
+    };
+
+    expect(await a.acquire(acquiring())).toEqual({ acquired: false, current: undefined });
+  });
+
   test("that arrived and was broken before it was found is not led", async () => {
     await a.release(await win(a), LIMITS);
     recordsA.failNext("put", { kind: "unanswered" });

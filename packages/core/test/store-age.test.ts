@@ -154,6 +154,18 @@ describe("a clock that may step", () => {
     expect(age.boundsMs !== undefined).toBe(is);
   });
 
+  test.each([
+    ["a clock that may not step", BOUNDED, true],
+    ["a clock that may step, which the wall clocks show", STEPPING, false],
+  ])("that no server knows is unknown for any wait, until a server knows it: %s", (_, trust, isUnknown) => {
+    const age = new StoreAge(clock, trust);
+    const note = (ageUnknown?: true): void => age.note({ record, version: "v", sentAt: instantOf(clock), ageUnknown });
+    note(true);
+    expect(age.isAgeUnknown(HOUR_MS)).toBe(isUnknown);
+    note();
+    expect(age.isAgeUnknown(0)).toBe(false);
+  });
+
   test("keeps its age if a later read, of another server, returns none", async () => {
     const age = new StoreAge(clock, STEPPING);
     await read(age, { ageMs: 9_000, wallAgeMs: 9_000 });

@@ -38,3 +38,38 @@ test("a recovery is reported once the store answers everybody whom it failed", (
   other.answered("read");
   expect(lines.of("info")).toEqual(["The memory store answers again, after 0.0 s."]);
 });
+
+test.each([
+  ["is not over when one of two users stops", "a", 1],
+  ["is over without a word when its last user stops", "ab", 0],
+])("an outage %s", (_, dropped, recoveries) => {
+  const clock = new VirtualClock();
+  const store = new MemoryLeaseStore({ clock });
+  const lines = new Lines();
+  const users = { a: new StoreHealth(store, "a", clock), b: new StoreHealth(store, "b", clock) };
+  for (const health of Object.values(users)) health.failed("read", failure("STORE_UNAVAILABLE"));
+  users.a.report({ journal: Journal.to(lines), leaseDurationMs: 15_000 });
+
+  for (const user of dropped) users[user as "a" | "b"].end();
+  users.b.answered("read");
+  expect(lines.of("info")).toHaveLength(recoveries);
+});
+
+test.each([
+  [59_999, 1],
+  [60_000, 2],
+])("an outage that begins %i ms after a reported one makes %i warnings", async (quietMs, warnings) => {
+  const clock = new VirtualClock();
+  const lines = new Lines();
+  const health = new StoreHealth(new MemoryLeaseStore({ clock }), "e", clock);
+  const fail = (): void => {
+    health.failed("read", failure("STORE_UNAVAILABLE"));
+    health.report({ journal: Journal.to(lines), leaseDurationMs: 15_000 });
+  };
+  fail();
+  health.answered("read");
+  await clock.advance(quietMs);
+
+  fail();
+  expect(lines.warnings).toHaveLength(warnings);
+});

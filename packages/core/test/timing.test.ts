@@ -78,6 +78,16 @@ describe("timing", () => {
     expect(two.outageToleratedMs - four.outageToleratedMs).toBeCloseTo(four.attemptTimeoutMs / 2);
   });
 
+  test.each([
+    [2, 1 / 2],
+    [3, 1 / 3],
+    [4, 1],
+  ])("an outage may begin right before the answer: of %i round trips after %d attempts", (roundTrips, attempts) => {
+    const report = timing({ renewIntervalMs: 500 }, { ...new MemoryLeaseStore().capabilities, roundTrips });
+    const { renewDeadlineMs, attemptTimeoutMs, outageToleratedMs } = report;
+    expect(outageToleratedMs).toBeCloseTo(renewDeadlineMs - attemptTimeoutMs - 2 * attempts * attemptTimeoutMs);
+  });
+
   test("reads as a table", () => {
     const table = String(timing());
 
