@@ -378,6 +378,20 @@ describe("an administrator's request whose outcome is unknown", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  test("throws the failure itself if its write met another one before, as a read has shown", async () => {
+    const put = adminRecords.put.bind(adminRecords);
+    adminRecords.put = async (...request) => {
+      adminRecords.put = put;
+      await holder.renew(lease, LIMITS);
+      const met = await put(...request);
+      adminRecords.failNext("put", { kind: "unavailable" });
+      return met;
+    };
+
+    const order = admin.break(ELECTION, { reason: "why" });
+    await expect(clock.runUntil(order)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false });
+  });
+
   test("throws the failure itself if nothing was sent", async () => {
     adminRecords.failNext("get", { kind: "unavailable" });
     await expect(admin.break(ELECTION, { reason: "why" })).rejects.toMatchObject({ operation: "get" });

@@ -129,6 +129,21 @@ describe("stop", () => {
     expect(await stopping).toBe(true);
   });
 
+  test.each(["get", "put"] as const)(
+    "of a candidate waits for its %s, and the elector can then be used again",
+    async (request) => {
+      a.records.failNext(request, { kind: "slow", latencyMs: 400 });
+      const running = a.elector.run();
+      await world.clock.settle();
+
+      await world.clock.runUntil(a.elector.stop());
+
+      expect(a.elector.health()).toMatchObject({ state: "stopped" });
+      await expect(a.elector.tryRun(() => "ran")).resolves.toMatchObject({ result: "ran" });
+      await running;
+    },
+  );
+
   test("does nothing if no call is under way, and the elector can be used again", async () => {
     await a.elector.stop();
     const running = a.elector.run(untilAborted);

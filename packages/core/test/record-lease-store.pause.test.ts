@@ -114,10 +114,18 @@ describe("a resume", () => {
     expect(await barKind()).toBe("hold");
   });
 
-  test("creates no record, and writes nothing if there is no pause", async () => {
+  test.each([
+    ["no record", false, false],
+    ["no pause", true, false],
+    ["no pause, and a failover may undo the record", true, true],
+  ])("writes nothing if there is %s", async (_, isHeld, showsUndurable) => {
+    if (isHeld) await win(holder);
+    admin = new RecordLeaseStore(service.connect("admin", { showsUndurable }), { clock });
+    const [before, from] = [service.record(ELECTION), service.log.length];
+
     await expect(admin.resume(ELECTION)).resolves.toEqual({ resumed: false });
-    expect(service.record(ELECTION)).toBeUndefined();
-    expect(operations(0)).toEqual(["get"]);
+    expect(service.record(ELECTION)).toEqual(before);
+    expect(operations(from)).toEqual(["get"]);
   });
 });
 
