@@ -337,7 +337,12 @@ describe("an administrator's request whose outcome is unknown", () => {
     expect(await rival.read(ELECTION)).toMatchObject({ state: "vacant", endingReason: "why" });
   });
 
-  test("is found by reading even after another administrator broke that term, too: a break", async () => {
+  test.each([
+    ["", false],
+    [", where a failover may undo it", true],
+  ])("is found by reading even after another administrator broke that term, too%s: a break", async (_, showsUndurable) => {
+    adminRecords = service.connect("admin", { showsUndurable });
+    admin = new RecordLeaseStore(adminRecords, { clock });
     deliverTwice();
     const outcome = admin.break(ELECTION, { reason: "why" });
     await clock.settle();

@@ -14,7 +14,8 @@ test("an election that is paused makes each standby warn once for each pause, wi
   await admin.store.break(ELECTION, { reason: "now", immediate: true });
   await world.clock.advance(5 * LEASE_MS);
   const message = `'${ELECTION}' is paused since ${since}: restoring. No candidate may acquire it until it is resumed.`;
-  expect(lines.warnings.filter((line) => line.includes("paused"))).toEqual([message]);
+  const attributes = { election: ELECTION, candidateId: "b", event: "paused" };
+  expect(lines.all.filter((line) => line.message.includes("paused"))).toEqual([{ level: "warn", message, attributes }]);
 
   await admin.store.resume(ELECTION);
   await world.clock.advance(LEASE_MS);

@@ -54,15 +54,17 @@ describe("before the first contact", () => {
     expect(world.clock.pendingTimers).toBe(0);
   });
 
-  test("run rejects as soon as the refusals have lasted for a lease", async () => {
-    const leaseDurationMs = 8 * RETRY_PERIOD_MS;
+  test("run says in how many seconds it rejects, rounded up, and does so as soon as the refusals have lasted for a lease", async () => {
+    const retryPeriodMs = 1_700;
+    const leaseDurationMs = 8 * retryPeriodMs;
     vi.spyOn(world.clock, "random").mockReturnValue(1);
-    const b = world.candidate("b", { leaseDurationMs });
+    const b = world.candidate("b", { leaseDurationMs, retryPeriodMs, logger: lines });
     b.records.failAll({ kind: "denied" });
     const sinceMs = world.clock.monotonicMs();
 
     const { afterMs } = await runFor(b, 2 * leaseDurationMs);
     expect((afterMs ?? 0) - sinceMs).toBe(leaseDurationMs);
+    expect(lines.warnings[0]).toMatch(/ends in 14 s/);
   });
 
   test("a refusal of an earlier campaign does not count: each campaign has its own lease", async () => {

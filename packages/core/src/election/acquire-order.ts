@@ -44,7 +44,7 @@ export class AcquireOrder {
   }
 
   get roundTripMs(): number {
-    return Math.min(Math.max(this.#roundTripMs ?? 0, SHORTEST_ROUND_TRIP_MS), LONGEST_ROUND_TRIP_MS);
+    return Math.min(Math.max(this.#roundTripMs ?? SHORTEST_ROUND_TRIP_MS, SHORTEST_ROUND_TRIP_MS), LONGEST_ROUND_TRIP_MS);
   }
 
   tookMs(ms: number): void {

@@ -26,7 +26,7 @@ export class Cooldown {
 
   /** Returns the rest of the cooldown; 0 once this candidate observes a newer term. */
   leftMs(snapshot: LeaseSnapshot | undefined): number {
-    if ((snapshot?.term ?? 0) > this.#term) return 0;
+    if (snapshot && snapshot.term > this.#term) return 0;
     return Math.max(this.#gaveUpMs + this.#cooldownMs - this.#clock.monotonicMs(), 0);
   }
 
