@@ -169,7 +169,10 @@ describe("a watch that is silent while polls show changes", () => {
     store.wake();
     await clock.settle();
 
-    expect(polls.isPushed).toBe(true);
+    expect([polls.isPushed, lines.all.length]).toEqual([true, 1]);
+    // It is warned of again.
+    await poll(polls, held(3), held(4), held(4), held(4));
+    expect([polls.isPushed, lines.all.length]).toEqual([false, 2]);
     polls.stop();
   });
 
@@ -187,19 +190,22 @@ describe("a watch that is silent while polls show changes", () => {
     polls.stop();
   });
 
-  test("is not deaf after one change missed at the end of a campaign, and deaf after a second one", async () => {
+  test.each([
+    ["it is deaf", false, 1],
+    ["it is not, if it has announced another one between them", true, 0],
+  ])("misses one change at the end of a campaign, and at the end of a second one: %s", async (_, isHeard, warnings) => {
     const store = new Waking();
-    for (const [times, warnings] of [
-      [1, 0],
-      [2, 1],
-    ]) {
+    for (const times of [1, 2]) {
       const polls = timerOf(store);
       await clock.settle();
-      await poll(polls, held(times!));
+      await poll(polls, held(times));
+      if (isHeard) store.wake();
+      await clock.settle();
+      await poll(polls, held(times));
       polls.polling();
-      polls.polled({ ...held(times!), state: "vacant" });
+      polls.polled({ ...held(times), state: "vacant" });
       polls.stop();
-      expect(lines.all).toHaveLength(warnings!);
+      expect(lines.all).toHaveLength(times === 1 ? 0 : warnings);
     }
   });
 });
