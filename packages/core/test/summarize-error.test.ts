@@ -14,6 +14,7 @@ test.each([
   ["another error", new TypeError("no function"), { code: "TypeError", message: "no function" }],
   ["a text", "gone", { code: "Error", message: "gone" }],
   ["something with a name that is none", { name: 7, message: "seven" }, { code: "Error", message: "seven" }],
+  ["something with a name and no words", { name: "Odd" }, { code: "Odd", message: NO_ERROR }],
   ["nothing", undefined, { code: "Error", message: NO_ERROR }],
   ["an object that throws when it is read", unreadable, { code: "Error", message: NO_ERROR }],
 ])("%s is told by its code, or its name, and what it says", (_, thrown, told) => {
