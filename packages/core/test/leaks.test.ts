@@ -208,7 +208,9 @@ describe("leaks, over a long life", () => {
     for (let hours = 0; hours < 24; hours += 1) {
       await world.clock.advance(3_600_000);
       world.service.log.length = 0;
-      const listeners = [...new Set(listening.mock.contexts)].map((heard) => getEventListeners(heard, "abort").length);
+      const listeners = [...new Set(listening.mock.contexts as EventTarget[])].map(
+        (heard) => getEventListeners(heard, "abort").length,
+      );
       listening.mockClear();
       expect(getEventListeners(run.signal, "abort").length).toBeLessThanOrEqual(1);
       expect(Math.max(...listeners)).toBeLessThanOrEqual(5);
