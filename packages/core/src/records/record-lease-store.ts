@@ -155,7 +155,8 @@ export class RecordLeaseStore implements LeaseStore {
     if (observed.record.termId === null || untilExpiryMs <= 1) return retryPeriodMs * (0.5 + this.clock.random() / 2);
     const untilRenewalMs = observed.nextRenewalPollMs();
     if (this.watch) return Math.min(untilExpiryMs, untilRenewalMs);
-    const polls = Math.ceil(untilRenewalMs / retryPeriodMs);
+    // A poll that is due now is one poll.
+    const polls = Math.max(1, Math.ceil(untilRenewalMs / retryPeriodMs));
     return Math.min(untilExpiryMs, untilRenewalMs / polls);
   }
 
