@@ -151,6 +151,8 @@ test.for([
   [["--fleet", "orders", "--shards", "four"], "It must be a whole number, such as 64"],
   [["--fleet", "orders", "--at-most", "3", "--shards", "4"], "cannot be used with option '--shards"],
   [["--fleet", "orders", "--shards", "4", "--restart", "always"], "cannot be used with option '--restart"],
+  [["--fleet", "orders", "--shards", "4", "--lost-exit-code", "7"], "cannot be used with option '--lost-exit-code"],
+  [["--fleet", "orders", "--shards", "4", "--conflict-exit-code", "7"], "cannot be used with option '--conflict-exit-code"],
   [["--fleet", "orders", "--shards", "4", "--priority", "1.5"], "It must be a whole number, such as 2 or -1"],
 ] as Array<[string[], string]>)("run %o is refused before a store is opened", async ([args, message]) => {
   const ran = await command.run("run", ...args, "--", "true");

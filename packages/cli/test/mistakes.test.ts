@@ -40,10 +40,25 @@ const MISTAKES: ReadonlyArray<readonly [args: string, exitCode: number, line: st
     64,
     "option '--signal <name>' argument 'NO' is invalid. It must be the name of a signal",
   ],
+  [
+    "run --election e --lost-exit-code 256 -- true",
+    64,
+    "option '--lost-exit-code <code>' argument '256' is invalid. It must be a whole number from 0 to 255.",
+  ],
+  [
+    "run --election e --conflict-exit-code 1.5 -- true",
+    64,
+    "option '--conflict-exit-code <code>' argument '1.5' is invalid. It must be a whole number from 0 to 255.",
+  ],
+  [
+    "run --election e --lost-exit-code= -- true",
+    64,
+    "option '--lost-exit-code <code>' argument '' is invalid. It must be a whole number from 0 to 255.",
+  ],
   ["run --election e --occurrence= -- true", 64, "the key of --occurrence is empty; is a variable not set?"],
   // A valid command line gets as far as the store.
   ["run --election e --signal int -- true", 64, "no store is named"],
-  ["run --election e --signal SigTerm -- true", 64, "no store is named"],
+  ["run --election e --signal SigTerm --lost-exit-code 255 --conflict-exit-code 0 -- true", 64, "no store is named"],
   ["timing --store memory:", 78, "memory: lives in one process, and is for programs"],
 ];
 

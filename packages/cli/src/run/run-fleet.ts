@@ -50,7 +50,7 @@ export async function runFleet(part: FleetPart, options: RunOptions): Promise<nu
       const environment = { LEASEHOLD_FLEET: fleet.fleet, LEASEHOLD_SHARD: shard.name };
       const run = { ...options, environment };
       const outcome = await runTerm(leadership, { elector: elector as TermOptions["elector"], path, signals: own, clock, run });
-      const exitCode = tellHowItWent(outcome, options.tell);
+      const exitCode = tellHowItWent(outcome, options);
       if (outcome.overran) return await outlasted(fleet);
       if (!outcome.ended && !stopped.aborted && exitCode !== 0) throw new Error(`the command ended with exit code ${exitCode}.`);
     } finally {

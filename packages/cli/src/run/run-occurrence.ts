@@ -23,7 +23,7 @@ const clock = systemClock;
  * @throws as `run` does. {UnsupportedError} if the store has no occurrences.
  */
 export async function runOccurrence(key: string, options: RunOptions): Promise<number> {
-  const { store, election, tell, inform, waitMs = 0 } = options;
+  const { store, election, tell, inform, waitMs = 0, conflictExitCode, lostExitCode } = options;
   const occurrences = occurrencesOf(store, election, DEFAULT_RETENTION_MS, "run --occurrence");
   const elector = new Elector({ ...candidacyOf(options), store: occurrences, election: `${election}@${key}` });
   checkPlan(elector.timing);
@@ -38,7 +38,7 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
     isRunning = true;
     term.resolve(runTerm(leadership, { elector, path, signals, clock, run: options }));
     const outcome = await term.promise;
-    exitCode = tellHowItWent(outcome, tell);
+    exitCode = tellHowItWent(outcome, options);
     if (outcome.overran) {
       overran.resolve(exitCode);
       // A process of the command is still there. The task never settles, so the claim is not released and expires.
@@ -70,7 +70,7 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
       const { failure, skipped } = outcome.completion ?? {};
       if (failure !== undefined) {
         tell(`'${key}' of '${election}' has failed (${printable(failure)}), and no host tries it again.`);
-        return EXIT.leadershipEnded;
+        return lostExitCode;
       }
       inform(`'${key}' of '${election}' ${skipped === undefined ? "is done already" : `was skipped (${printable(skipped)})`}.`);
       return EXIT.done;
@@ -78,7 +78,7 @@ export async function runOccurrence(key: string, options: RunOptions): Promise<n
     const leftMs = endMs - clock.monotonicMs();
     if (leftMs <= 0) {
       inform(`'${key}' of '${election}' is in progress elsewhere; it is open again ${leaseDurationMs / 1_000} s after a crash.`);
-      return EXIT.notElected;
+      return conflictExitCode;
     }
     await sleep(clock, Math.min(nextMs, leftMs), stopped).catch(() => undefined);
     if (stopped.aborted) return exitCodeOfStop(stopped);

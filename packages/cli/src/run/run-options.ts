@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly ignoresHangup: boolean;
   /** When to campaign again: never, after a loss of leadership, or after each end of CMD. */
   readonly restart: "never" | "on-loss" | "always";
+  readonly lostExitCode: number;
+  readonly conflictExitCode: number;
   /** Prints a line about the normal course. */
   readonly inform: (line: string) => void;
   /** Prints a line about something that has gone wrong. */

@@ -1,6 +1,5 @@
 import { Elector, type HeldLeadership, type Leader } from "@leasehold/core";
 import { systemClock, sleep } from "@leasehold/core/provider";
-import { EXIT } from "../exit-codes.ts";
 import { printable } from "../text.ts";
 import { commandPath } from "./command-path.ts";
 import { checkPlan } from "./kill-deadlines.ts";
@@ -20,7 +19,7 @@ import { TimeUp } from "./time-up.ts";
  * @throws {StoreError} if the store refuses a request, or could not be reached within `waitMs`.
  */
 export async function run(options: RunOptions): Promise<number> {
-  const { inform, tell, restart } = options;
+  const { inform, restart, conflictExitCode } = options;
   const clock = systemClock;
   const elector = new Elector({ ...candidacyOf(options), store: options.store, election: options.election });
   checkPlan(elector.timing);
@@ -34,11 +33,11 @@ export async function run(options: RunOptions): Promise<number> {
     if (!leadership) {
       if (stopped.aborted) return exitCodeOfStop(stopped);
       inform(notElected(elector));
-      return EXIT.notElected;
+      return conflictExitCode;
     }
     const startedMs = clock.monotonicMs();
     const outcome = await runTerm(leadership, { elector, path, signals, clock, run: options });
-    const exitCode = tellHowItWent(outcome, tell);
+    const exitCode = tellHowItWent(outcome, options);
     if (outcome.overran) return exitCode;
     await waitUnlessStopped(leadership.release(), { stopped, clock });
     const isOver = stopped.aborted || outcome.exit?.failure !== undefined;

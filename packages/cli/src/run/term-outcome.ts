@@ -1,6 +1,7 @@
 import { isLeaseholdError } from "@leasehold/core";
 import { EXIT } from "../exit-codes.ts";
 import { exitCodeOfSignal, type ChildExit } from "./child.ts";
+import type { RunOptions } from "./run-options.ts";
 import { StopRequest } from "./stop-signals.ts";
 
 /** The result of a term of `run`. */
@@ -18,7 +19,7 @@ export function isLossOf({ ended }: TermOutcome): boolean {
 }
 
 /** Prints what people should know about a term that is over. Returns the exit code. */
-export function tellHowItWent(outcome: TermOutcome, tell: (line: string) => void): number {
+export function tellHowItWent(outcome: TermOutcome, { tell, lostExitCode }: Pick<RunOptions, "tell" | "lostExitCode">): number {
   const { exit, ended, overran } = outcome;
   if (exit?.failure !== undefined) tell(`${exit.failure}.`);
   // The elector itself has reported LEASE_LOST.
@@ -27,8 +28,8 @@ export function tellHowItWent(outcome: TermOutcome, tell: (line: string) => void
     tell("something that the command started is still there after SIGKILL; the lease is left to expire.");
     return EXIT.leadershipEnded;
   }
-  if (isLossOf(outcome)) return EXIT.leadershipEnded;
-  return exit?.code ?? (ended instanceof StopRequest ? exitCodeOfSignal(ended.signal) : EXIT.leadershipEnded);
+  if (isLossOf(outcome)) return lostExitCode;
+  return exit?.code ?? (ended instanceof StopRequest ? exitCodeOfSignal(ended.signal) : lostExitCode);
 }
 
 /** Returns the exit code of a wrapper that a signal stopped: 128 plus the number of the signal. */

@@ -18,6 +18,8 @@ interface Options {
   readonly id?: string;
   readonly value?: string;
   readonly stall?: number;
+  readonly lostExitCode: number;
+  readonly conflictExitCode: number;
   readonly inheritSecrets: boolean;
   readonly occurrence?: string;
   readonly http?: string;
@@ -30,7 +32,7 @@ interface Options {
 
 /** The options that only a member of a fleet has, and those that it has not. */
 const OF_FLEETS = ["shards", "atMost", "maxShards", "priority"] as const;
-const NOT_OF_FLEETS = ["election", "occurrence", "restart", "wait", "value"];
+const NOT_OF_FLEETS = ["election", "occurrence", "restart", "wait", "value", "lostExitCode", "conflictExitCode"];
 /** A command starts for each shard, so the last member that lives must not start all of them. */
 const MAX_SHARDS = 16;
 
@@ -51,6 +53,8 @@ export const verb: Verb = {
       .option("--value <text>", "what others read while this candidate leads")
       .option("--stall <duration>", "give up if POST /checkpoint stays away for so long", parseDuration)
       .option("--inherit-secrets", "give the command LEASEHOLD_STORE and LEASEHOLD_VOTING_SECRET", false)
+      .option("--lost-exit-code <code>", "when leadership ends", parseExitCode, EXIT.leadershipEnded)
+      .option("--conflict-exit-code <code>", "when not elected", parseExitCode, EXIT.notElected)
       .addOption(
         new Option(
           "--occurrence <key>",
@@ -147,4 +151,10 @@ function parseWhole(text: string): number {
 
 function dashed(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function parseExitCode(text: string): number {
+  const code = Number(text);
+  if (/^\d+$/.test(text) && code <= 255) return code;
+  throw new InvalidArgumentError("It must be a whole number from 0 to 255.");
 }

@@ -106,16 +106,16 @@ describe("the exit code", () => {
 
   test("is that of a conflict if the wrapper is not elected at once, or in time", async () => {
     await using _leader = await another();
-    expect(await here.run("exit 1", { waitMs: 0 })).toBe(75);
+    expect(await here.run("exit 1", { waitMs: 0, conflictExitCode: 33 })).toBe(33);
     expect(await here.run("exit 1", { waitMs: 300 })).toBe(75);
     expect(here.said.at(-1)).toBe("not elected in 'e'; 'another' leads it in term 1.");
   });
 
   test("is that of a loss once an administrator has broken the term, whatever the command's own code is", async () => {
-    const ended = here.run(`trap "exit 0" TERM; ${WAITING}`, { leaseDurationMs: SHORT_LEASE_MS });
+    const ended = here.run(`trap "exit 0" TERM; ${WAITING}`, { lostExitCode: 3, leaseDurationMs: SHORT_LEASE_MS });
     await here.wrote("up");
     await here.store.break("e", { reason: "a test", ifTerm: 1 });
-    expect(await ended).toBe(70);
+    expect(await ended).toBe(3);
   });
 
   test("is 137 for a command that ignores signals, once its grace is over", async () => {
@@ -187,7 +187,7 @@ describe("the command", () => {
       return this;
     });
     onTestFinished(() => listen.mockRestore());
-    expect(await here.run("echo started > $0/started")).toBe(70);
+    expect(await here.run("echo started > $0/started", { lostExitCode: 3 })).toBe(3);
     expect(here.read("started")).toBe("");
     expect(here.said.at(-1)).toBe("no more file descriptors");
     expect(await here.store.read("e")).toMatchObject({ state: "vacant", term: 1 });

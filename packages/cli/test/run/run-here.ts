@@ -83,6 +83,8 @@ export class RunHere implements Disposable {
       inheritSecrets: false,
       lossSignal: "SIGTERM",
       restart: "never",
+      lostExitCode: 70,
+      conflictExitCode: 75,
       tell,
       inform: tell,
       logger: { debug: () => {}, info: () => {}, warn: tell, error: tell },

@@ -15,6 +15,8 @@ test("an elector waits for a command's processes for the grace and a whole lease
     inheritSecrets: false,
     lossSignal: "SIGTERM",
     restart: "never",
+    lostExitCode: 70,
+    conflictExitCode: 75,
     tell: () => {},
     inform: () => {},
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },

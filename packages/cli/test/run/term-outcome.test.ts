@@ -12,7 +12,7 @@ test.each([
   [
     "of a loss, whatever the command's own code is",
     { exit: { code: 0 }, ended: lost, overran: false },
-    70,
+    75,
     ["the lease is lost"],
   ],
   [
@@ -23,6 +23,6 @@ test.each([
   ],
 ] as const)("the exit code is %s", (_what, outcome, code, told) => {
   const said: string[] = [];
-  expect(tellHowItWent(outcome, (line) => void said.push(line))).toBe(code);
+  expect(tellHowItWent(outcome, { tell: (line) => void said.push(line), lostExitCode: 75 })).toBe(code);
   expect(said).toEqual(told);
 });
