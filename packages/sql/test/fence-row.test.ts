@@ -28,7 +28,10 @@ await describeDatabases(ALL, (test) => {
     await store.release(await world.win(store), LIMITS);
     await world.win(store);
     await world.run("DELETE FROM leasehold_leases WHERE election = ?", [world.name()]);
-    await expect(world.rows().get(world.election, { consistent: true, signal })).resolves.toMatchObject({ data: undefined, lostTerm: 2 });
+    await expect(world.rows().get(world.election, { consistent: true, signal })).resolves.toMatchObject({
+      data: undefined,
+      lostTerm: 2,
+    });
   });
 
   test("the check returns the fence's term, which is ahead of a record that was restored", async ({ world }) => {
