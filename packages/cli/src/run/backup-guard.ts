@@ -13,11 +13,9 @@ import type { Writable } from "node:stream";
  * after the kill instant. A wrapper that still runs has noticed before that the guard does not answer. The timer does nothing if
  * the script is dead or frozen, because no order would replace it then.
  *
- * A shell that can start no process ends with an error. A timer that cannot start its `sleep` makes the shell end by ALRM. It
- * repeats that, because a shell misses a signal that comes just before its `read`. Then `exec` replaces the shell by bash if there
- * is one, which needs no new process. It does not try for ever. A shell whose `read` has a limit needs no timer: without a new
- * order it kills 0.2 s after the kill instant by itself. To pause, it reads `/dev/ptmx`, where nothing arrives. The group is killed
- * before a process is started, which makes room for the search. Dash needs the form `kill -s KILL --` for a group.
+ * A shell that can start no process ends with an error. Then `exec` replaces it, which needs no new process. The new shell kills
+ * the group first, which makes room for the search. It does not try for ever. A timer starts no process before it kills the group.
+ * Dash kills a group only with the form `kill -s KILL --`.
  *
  * The script waits for each timer that it ends, and the timer for its `sleep`. Otherwise each order would leave a zombie. CONT
  * keeps this wait short even if somebody has stopped the timer.
@@ -29,13 +27,7 @@ const SCRIPT = `
 trap "" HUP INT QUIT TERM
 trap 'stop; leave' USR2
 id=$1 until=\${2:-0} group=$3 timer=$4 tries=$5
-case $until in *[!0-9]*) until=0 ;; esac
-trap 'trap "" ALRM; exec "$next" -c "$0" "$0" "$id" "$until" "$group" "$timer" "$tries"' EXIT
-trap 'timer=; exit' ALRM
-next=/bin/sh timed=
-command -v bash && next=bash
-read -t 0.01 -r none <>/dev/ptmx
-[ "$?" -gt 128 ] && timed=1
+trap 'exec /bin/sh -c "$0" "$0" "$id" "$until" "$group" "$timer" "$tries"' EXIT
 leave() {
   trap - EXIT
   exit 0
@@ -55,42 +47,20 @@ end() {
       pid=\${file#/proc/}
       kill -KILL "\${pid%/*}"
     done
-    pause 0.2
+    sleep 0.2
   done
 }
-pause() {
-  if [ -n "$timed" ]; then read -t "$1" -r none <>/dev/ptmx; else sleep "$1"; fi
-}
-count() {
-  read -r up rest </proc/uptime || return
-  left=$((until + 20 - \${up%.*} * 100 - (1\${up#*.} - 100)))
-  [ "$left" -gt 0 ] || left=0
-}
-hear() {
-  if [ -z "$timed" ] || [ -z "$id" ]; then
-    read -r first second third
-    return
-  fi
-  while :; do
-    count || left=100
-    read -t "$((left / 100)).$((left / 10 % 10))5" -r first second third
-    code=$?
-    [ "$code" -gt 128 ] || return "$code"
-    [ "$left" -gt 0 ] || { end; leave; }
-  done
-}
-while hear; do
+while read -r first second third; do
   stop
   [ "$first" = done ] && leave
   id=$first until=$second group=$third timer=
-  count || continue
-  [ -z "$timed" ] || continue
+  read -r up rest </proc/uptime || continue
+  left=$((until + 20 - \${up%.*} * 100 - (1\${up#*.} - 100)))
+  [ "$left" -gt 0 ] || left=0
   (
     before=$!
-    trap 'while [ "$next" = bash ] && kill -ALRM $$ && read -r name </proc/$$/comm && [ "$name" != bash ]; do :; done' EXIT
-    trap 'trap - EXIT; [ "$!" = "$before" ] || kill -KILL "$!"; wait "$!"; exit' USR1
+    trap '[ "$!" = "$before" ] || kill -KILL "$!"; wait "$!"; exit' USR1
     sleep "$((left / 100)).$((left / 10 % 10))" &
-    trap - EXIT
     wait "$!"
     trap exit USR1
     read -r stat </proc/$$/stat || exit
@@ -100,7 +70,7 @@ while hear; do
 done
 [ -n "$id" ] || leave
 lives() { read -r stat </proc/$PPID/stat && [ "$stat" = "\${stat%) [ZX] *}" ] && read -r up rest </proc/uptime; }
-while lives && [ "\${up%.*}\${up#*.}" -lt "$until" ]; do pause 0.1; done
+while lives && [ "\${up%.*}\${up#*.}" -lt "$until" ]; do sleep 0.1; done
 end
 stop
 leave

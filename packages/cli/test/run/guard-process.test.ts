@@ -298,58 +298,25 @@ test.runIf(process.platform === "linux")("a backup guard goes on after an error 
   await vi.waitUntil(async () => (await guards(BACKUP)).length === 0, { timeout: 300_000 });
 });
 
-/** The number of the last user that a test has made up. No process has it before. */
-let accounts = 100_000 + process.pid * 10;
-
-/** Starts a backup guard whose user may have `most` processes, and a command of the same user. */
-function limited(most: number): {
-  readonly backup: ChildProcess;
-  readonly command: ChildProcess;
-  readonly give: (untilMs: number) => void;
-} {
-  let script = "";
-  startBy((_file, args) => {
-    script ||= String((args as readonly string[])[1]);
-    return new Still();
-  });
-  void new BackupGuard();
-  // The limit does not count for root.
-  const account = process.getuid?.() === 0 ? { uid: (accounts += 1), gid: accounts } : {};
-  const command = realSpawn("sleep", ["1000"], { detached: true, stdio: "ignore", cwd: "/", ...account });
-  const line = ["-c", `ulimit -u ${most}; exec /bin/sh -c "$0" "$0"`, script];
-  const backup = realSpawn("bash", line, { detached: true, stdio: ["pipe", "ignore", "ignore"], cwd: "/", ...account });
-  onTestFinished(() => signalAll([command.pid!, backup.pid!], "SIGKILL"));
-  const give = (untilMs: number): void => {
-    backup.stdin!.write(`${TERM_ID} ${Math.floor((systemUptimeS() * 1_000 + untilMs) / 10)} ${command.pid}\n`);
-  };
-  return { backup, command, give };
-}
-
-// The command, the shell, its timer and the `sleep` of the timer are four processes.
-test.runIf(process.platform === "linux").each([2, 3, 4])(
-  "a backup guard whose user may have %i processes ends the command after a frozen guard, by the last order",
-  async (most) => {
-    const { command, give } = limited(most);
+test.runIf(process.platform === "linux")(
+  "a backup guard kills the group of the command, also if it can search for no process",
+  async () => {
+    let script = "";
+    startBy((_file, args) => {
+      script ||= String((args as readonly string[])[1]);
+      return new Still();
+    });
+    void new BackupGuard();
+    const command = realSpawn("sleep", ["1000"], { detached: true, stdio: "ignore" });
+    // There is no `grep` and no `sleep`.
+    const backup = realSpawn("/bin/sh", ["-c", script, script], {
+      env: { PATH: "/nowhere" },
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    onTestFinished(() => signalAll([command.pid!, backup.pid!], "SIGKILL"));
     const exited = once(command, "exit");
-    // The input stays open, as that of a frozen guard.
-    give(600_000);
-    give(1_000);
+    backup.stdin!.write(`${TERM_ID} 0 ${command.pid}\n`);
     expect(await exited).toEqual([null, "SIGKILL"]);
-  },
-);
-
-test.runIf(process.platform === "linux").each([2, 3])(
-  "a backup guard whose user may have %i processes spares the command of a newer order, and leaves at the line `done`",
-  async (most) => {
-    const { backup, command, give } = limited(most);
-    const exited = once(backup, "exit");
-    give(600_000);
-    // Bash has taken the place of the shell.
-    await vi.waitUntil(() => /^bash\W+-c\W+trap/.test(commandLineOf(backup.pid!)), { timeout: 300_000 });
-    give(600_000);
-    backup.stdin!.write("done\n");
-    expect(await exited).toEqual([0, null]);
-    expect(command.exitCode ?? command.signalCode).toBe(null);
   },
 );
 
