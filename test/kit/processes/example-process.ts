@@ -92,7 +92,7 @@ export class ExampleProcess implements AsyncDisposable {
       const response = await fetch(`http://127.0.0.1:${this.port}${path}`, options);
       return { status: response.status, body: (await response.json()) as Line };
     } catch (cause) {
-      throw new Error(`It has not answered ${path}.\n${this.history}`, { cause });
+      throw new Error(`It has not answered ${path}: ${(cause as Error).message}\n${this.history}`, { cause });
     }
   }
 
