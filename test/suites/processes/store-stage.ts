@@ -14,8 +14,8 @@ const LEASE_MS = 12_000;
 /** Azure's shortest lease. */
 const AZURE_LEASE_MS = 15_000;
 /**
- * An attempt has a ninth of the lease. Two of three voting servers and all connections are in the test's own process, which other
- * tests of a busy machine may delay for a second.
+ * An attempt has a ninth of the lease. Two of three voting servers are in the test's own process. A busy machine may delay that
+ * process for a second.
  */
 const VOTING_LEASE_MS = 36_000;
 const LEASES_MS: Partial<Record<StoreName, number>> = { azure: AZURE_LEASE_MS, voting: VOTING_LEASE_MS };
