@@ -22,7 +22,6 @@ export class HttpClient {
   /** The number of answers from each host, by its origin. */
   readonly #answers = new Map<string, number>();
   #ca: Authority;
-  readonly #answered = new Set<string>();
   #isClosed = false;
 
   /** Trusts this authority for the connections that are made from now on. At first, those that Node trusts. */
@@ -60,7 +59,7 @@ export class HttpClient {
     const response = await this.#exchange(url, packet, signal);
     const { statusCode = 0, headers } = response;
     const answer = await bodyOf(response);
-    this.#answered.add(name);
+    this.#answers.set(url.origin, this.#answersOf(url) + 1);
     if (statusCode === STATUS.ok && answer) return { body: answer, signature: headers[SIGNATURE] };
     if (statusCode === STATUS.signature) throw secretsDiffer(name);
     const isOurs = statusCode === STATUS.oversized || (statusCode === STATUS.malformed && answer?.toString() === "malformed");
@@ -81,7 +80,7 @@ export class HttpClient {
     const agent = this.#agentOf(url);
     const answers = this.#answersOf(url);
     try {
-      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      return await new Promise((resolve, reject) => {
         const begin = url.protocol === "https:" ? requestTls : requestHttp;
         const request = begin(new URL(PATH, url), {
           method: "POST",
@@ -95,8 +94,6 @@ export class HttpClient {
         request.on("error", (error) => reject(Object.assign(error, { wasKept: request.reusedSocket })));
         request.end(packet.body);
       });
-      this.#answers.set(url.origin, this.#answersOf(url) + 1);
-      return response;
     } catch (error) {
       if (signal.aborted && this.#answersOf(url) === answers)
         for (const kept of Object.values(agent.freeSockets)) for (const socket of kept ?? []) socket.destroy();
@@ -119,7 +116,7 @@ export class HttpClient {
     if (isTls && /CERT|SIGNATURE|UNABLE_TO_GET_ISSUER|UNKNOWN_CA|ALTNAME/.test(code)) {
       return new NoAnswer(`the certificate of ${at} is not trusted (${code}): its authority is the option tls.ca.`, true);
     }
-    if (code === "ECONNRESET" && !this.#answered.has(name)) {
+    if (code === "ECONNRESET" && this.#answersOf(url) === 0) {
       const other = isTls ? "http: rather than https:" : "https: rather than http:";
       return new NoAnswer(`${at} hangs up before it answers. Is it a server of ${other}?`, true);
     }

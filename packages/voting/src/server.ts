@@ -13,18 +13,15 @@ import { PeerLinks, type Transport } from "./peer-links.ts";
 import { DISK_HANGS, Peers, TAKES_NO_PART } from "./peers.ts";
 import { PreVotes } from "./pre-votes.ts";
 import { StartupRecovery, majorityOf, stateReplyOf } from "./startup-recovery.ts";
+import { StateRequests } from "./state-requests.ts";
 import { StateWriter, type Disk } from "./state-writer.ts";
 import { VoterState } from "./voter-state.ts";
 import type { WarningLog } from "./warning-log.ts";
 
-/** The wait before a server that takes no part yet asks another one again. The other one has `ANSWER_MS` for its answer. */
-const ASK_AGAIN_MS = 250;
+/** The wait before a server that takes no part yet looks again whether it may. */
+const LOOK_AGAIN_MS = 250;
+/** The time limit of a ping. */
 const ANSWER_MS = 1_000;
-/**
- * Each answer that does not come in time doubles both times, up to this factor. Otherwise servers on busy hosts ask each other so
- * often that no answer comes in time.
- */
-const MOST_PATIENCE = 4;
 /**
  * The time limit of a ping to an absent server. The ping may open a connection, which takes up to three round trips more. If the
  * limit ends first, that connection is closed. Otherwise all later requests use it.
@@ -72,8 +69,7 @@ export class Server {
   #ballots: VoterState;
   #recovery: StartupRecovery;
   #mayTakePart = false;
-  /** By the name of each other server: the factor of {@link MOST_PATIENCE}. */
-  readonly #patience = new Map<string, number>();
+  readonly #stateRequests: StateRequests;
 
   constructor(options: ServerOptions) {
     const { name, names, clock, transport, disk } = options;
@@ -91,8 +87,9 @@ export class Server {
       ...{ name, others: this.others, clock, transport, pace: this.pace },
       written: () => this.#writer.written,
       onRemembered: (writes) => this.#checkFile(writes),
-      onStarted: (other) => this.#hasStarted(other),
+      onStarted: (other) => void (this.#mayTakePart || this.#stateRequests.hasStarted(other)),
     });
+    this.#stateRequests = new StateRequests(clock, (other, timeoutMs) => this.#beTold(other, timeoutMs));
     this.#writer = new StateWriter({
       ...{ disk, clock, closed: this.#closed.signal },
       state: () => ({ voter: this.#ballots, seen: this.#links.seen }),
@@ -271,29 +268,13 @@ export class Server {
   async #join(): Promise<void> {
     const begun = new AbortController();
     const signal = AbortSignal.any([this.#closed.signal, begun.signal]);
-    await Promise.all(this.others.map((other) => this.#askAgainAndAgain(other, signal)));
+    await Promise.all(this.others.map((other) => this.#stateRequests.begin(other, signal)));
     this.#recovery.hasAsked = true;
     while (!signal.aborted && !(await this.#begins())) {
       this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${this.#recovery.waitsFor(this.others)}`);
-      await sleep(this.clock, ASK_AGAIN_MS, signal).catch(() => undefined);
+      await sleep(this.clock, LOOK_AGAIN_MS, signal).catch(() => undefined);
     }
     begun.abort();
-  }
-
-  /** Asks another server for its state until the signal aborts. Resolves after the first time. */
-  async #askAgainAndAgain(other: string, signal: AbortSignal): Promise<void> {
-    this.#patience.set(other, 1);
-    await this.#beTold(other);
-    void (async () => {
-      while (!signal.aborted) {
-        await sleep(this.clock, this.#patienceFor(other) * ASK_AGAIN_MS, signal).catch(() => undefined);
-        if (!signal.aborted) await this.#beTold(other);
-      }
-    })();
-  }
-
-  #patienceFor(other: string): number {
-    return this.#patience.get(other) ?? 1;
   }
 
   /** Asks the others every few seconds whether they answer and take part. */
@@ -325,21 +306,10 @@ export class Server {
   }
 
   /** Asks another server for its state. */
-  async #beTold(other: string): Promise<void> {
+  async #beTold(other: string, timeoutMs: number): Promise<void> {
     const askedMs = this.clock.monotonicMs();
-    const patience = this.#patienceFor(other);
-    const timeoutMs = patience * ANSWER_MS;
     const answer = await this.#links.send(other, { kind: "TELL" }, timeoutMs).catch(() => undefined);
     if (answer?.kind === "TELL") this.#recovery.hears(other, answer, this.#links.rememberedBy(other), askedMs);
-    const isLate = this.clock.monotonicMs() - askedMs >= timeoutMs;
-    this.#patience.set(other, isLate ? Math.min(2 * patience, MOST_PATIENCE) : 1);
-  }
-
-  /** Asks a server at once that was just started, even if it has not answered for long. */
-  #hasStarted(other: string): void {
-    if (this.#mayTakePart || this.#patienceFor(other) === 1) return;
-    this.#patience.set(other, 1);
-    void this.#beTold(other);
   }
 
   /** Takes part if {@link StartupRecovery} lets it, and reports whether it does. */
