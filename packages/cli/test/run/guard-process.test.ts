@@ -51,6 +51,17 @@ function really(file: string, ...rest: readonly unknown[]): ChildProcess {
   return realSpawn(file, ...(rest as [readonly string[], childProcess.SpawnOptions]));
 }
 
+/** Returns the script of a backup guard, and starts none. */
+function backupScript(): string {
+  let script = "";
+  startBy((_file, args) => {
+    script = String((args as readonly string[])[1]);
+    return new Still();
+  });
+  void new BackupGuard();
+  return script;
+}
+
 function order(): Omit<GuardOrder, "seq"> {
   const instant = after(machineNow(), 600_000);
   return { termId: TERM_ID, signal: "SIGTERM", graceMs: 600_000, termAt: instant, killAt: instant };
@@ -224,13 +235,9 @@ test.runIf(process.platform === "linux")("a backup guard survives in the first s
   const uptime = join(mkdtempSync(join(tmpdir(), "leasehold-uptime-")), "uptime");
   onTestFinished(() => rmSync(dirname(uptime), { recursive: true }));
   writeFileSync(uptime, "0.98 0.00\n");
-  let script = "";
-  startBy((_file, args) => {
-    script ||= String((args as readonly string[])[1]);
-    return new Still();
+  const backup = realSpawn("/bin/sh", ["-c", backupScript().replaceAll("/proc/uptime", uptime)], {
+    stdio: ["pipe", "ignore", "ignore"],
   });
-  void new GuardProcess(PATIENCE_MS);
-  const backup = realSpawn("/bin/sh", ["-c", script.replaceAll("/proc/uptime", uptime)], { stdio: ["pipe", "ignore", "ignore"] });
   const exited = once(backup, "exit");
   backup.stdin.end(`${TERM_ID} 60000\ndone\n`);
   expect(await exited).toEqual([0, null]);
@@ -301,12 +308,7 @@ test.runIf(process.platform === "linux")("a backup guard goes on after an error 
 test.runIf(process.platform === "linux")(
   "a backup guard kills the group of the command, also if it can search for no process",
   async () => {
-    let script = "";
-    startBy((_file, args) => {
-      script ||= String((args as readonly string[])[1]);
-      return new Still();
-    });
-    void new BackupGuard();
+    const script = backupScript();
     const command = realSpawn("sleep", ["1000"], { detached: true, stdio: "ignore" });
     // There is no `grep` and no `sleep`.
     const backup = realSpawn("/bin/sh", ["-c", script, script], {
