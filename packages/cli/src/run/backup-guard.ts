@@ -1,42 +1,68 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import type { Socket } from "node:net";
 import type { Writable } from "node:stream";
 
 /**
- * Reads lines from the guard. A line is `done`, or has three fields: the term's id, the kill instant, and the command's group.
- * The kill instant is in hundredths of a second of the kernel's uptime. The group is absent until the command has started.
+ * Reads lines from the guard. A line is `done`, or `order`, the term's id, the kill instant, the command's group, and a dot. The
+ * kill instant is in hundredths of a second of the kernel's uptime. The group is absent until the command has started. Any other
+ * line is ignored: BusyBox loses the first part of a line if the limit of a `read` ends inside it.
  *
- * The input ends without `done` only if the guard was killed. Then the script waits while the wrapper lives, until the kill
- * instant, because a live wrapper ends the command itself. After the wait the script kills the group, the rest of its session, and
- * every process that has the term's id in its environment.
+ * The input ends without `done` only if the guard was killed. Then the script waits until the kill instant, because a live wrapper
+ * ends the command itself. Descriptor 3 ends the wait if the wrapper dies. After the wait the script kills the group, the rest of
+ * its session, and every process that has the term's id in its environment.
  *
- * A frozen guard keeps the input open. So each order also starts a timer, which replaces the one before. The timer kills 0.2 s
- * after the kill instant. A wrapper that still runs has noticed before that the guard does not answer. The timer does nothing if
- * the script is dead or frozen, because no order would replace it then.
+ * A frozen guard keeps the input open. So the script also kills 0.2 s after the kill instant. A wrapper that still runs has noticed
+ * before that the guard does not answer. The script may have been frozen itself. So it kills only if another `read`, begun after
+ * that instant, finds no newer order.
+ *
+ * The wait is a `read` with a limit, because it must not need another process. Bash and BusyBox have such a limit, dash has none.
+ * So bash takes the place of dash, with `--norc`: bash reads `.bashrc` if its input is a socket. With dash alone, or without
+ * `/proc`, the script kills as soon as the guard is killed, and does not notice a frozen one. BusyBox ends a `read` with the same
+ * code at the limit and at the input's end. So three reads that fail early mean the end. A signal just before a `read` is noticed
+ * after it, at most 5 s later.
  *
  * A shell that can start no process ends with an error. Then `exec` replaces it, which needs no new process. The new shell kills
- * the group first, which makes room for the search. It does not try for ever. A timer starts no process before it kills the group.
- * Dash kills a group only with the form `kill -s KILL --`.
- *
- * The script waits for each timer that it ends, and the timer for its `sleep`. Otherwise each order would leave a zombie. CONT
- * keeps this wait short even if somebody has stopped the timer.
+ * the group first, which makes room for the search. It does not try for ever. Dash kills a group only with the form
+ * `kill -s KILL --`.
  *
  * `pkill -f` searches this text. The text names neither the tool nor the command, so that a pattern for these spares this
  * process.
  */
 const SCRIPT = `
 trap "" HUP INT QUIT TERM
-trap 'stop; leave' USR2
-id=$1 until=\${2:-0} group=$3 timer=$4 tries=$5
-trap 'exec /bin/sh -c "$0" "$0" "$id" "$until" "$group" "$timer" "$tries"' EXIT
+id=$1 until=\${2:-0} group=$3 tries=\${4:-0} timed= early=0
 leave() {
   trap - EXIT
   exit 0
 }
-stop() {
-  [ -n "$timer" ] || return 0
-  kill -USR1 "$timer"
-  kill -CONT "$timer"
-  wait "$timer"
+count() {
+  read -r up rest </proc/uptime || return
+  left=$((until - \${up%.*} * 100 - (1\${up#*.} - 100)))
+}
+wait_for_line() {
+  IFS= read -t "$(($1 / 100)).$(($1 / 10 % 10))$(($1 % 10))" -r line
+}
+hear() {
+  if [ -z "$timed" ]; then
+    read -r line
+    return
+  fi
+  part=
+  while :; do
+    count
+    was=$left last=$((left + 10)) limit=500
+    [ -z "$id" ] || [ "$last" -ge "$limit" ] || limit=$((last + 1))
+    [ "$limit" -gt 10 ] || limit=10
+    wait_for_line "$limit" && line=$part$line && return
+    part=$part$line
+    count || continue
+    early=$((early + 1))
+    if [ "$(((was - left) * 2))" -ge "$limit" ]; then
+      early=0
+      [ -z "$id" ] || [ "$last" -gt 0 ] || end
+    fi
+    [ "$early" -lt 3 ] || return
+  done
 }
 end() {
   tries=$((tries + 1))
@@ -49,34 +75,31 @@ end() {
     done
     sleep 0.2
   done
+  leave
 }
-while read -r first second third; do
-  stop
-  [ "$first" = done ] && leave
-  id=$first until=$second group=$third timer=
-  read -r up rest </proc/uptime || continue
-  left=$((until + 20 - \${up%.*} * 100 - (1\${up#*.} - 100)))
-  [ "$left" -gt 0 ] || left=0
-  (
-    before=$!
-    trap '[ "$!" = "$before" ] || kill -KILL "$!"; wait "$!"; exit' USR1
-    sleep "$((left / 100)).$((left / 10 % 10))" &
-    wait "$!"
-    trap exit USR1
-    read -r stat </proc/$$/stat || exit
-    case \${stat##*) } in [TtZX]*) ;; *) end ;; esac
-  ) &
-  timer=$!
+read -t 1 -r line </dev/null
+if [ "$?" -gt 1 ]; then
+  command -v bash && exec bash --norc -c "$0" "$0" "$@"
+elif count; then
+  timed=1
+fi
+trap leave USR2
+trap 'exec /bin/sh -c "$0" "$0" "$id" "$until" "$group" "$tries"' EXIT
+while hear; do
+  case $line in
+    done) leave ;;
+    "order "*" .") ;;
+    *) continue ;;
+  esac
+  set -- $line
+  id=$2 until=$3 group=\${4%.}
 done
 [ -n "$id" ] || leave
-lives() { read -r stat </proc/$PPID/stat && [ "$stat" = "\${stat%) [ZX] *}" ] && read -r up rest </proc/uptime; }
-while lives && [ "\${up%.*}\${up#*.}" -lt "$until" ]; do sleep 0.1; done
+[ -n "$timed" ] && count && [ "$left" -gt 0 ] && wait_for_line "$left" <&3
 end
-stop
-leave
 `;
 
-/** A shell of about 1 MB that acts if the guard is killed or silent, and the wrapper does not act either. */
+/** A shell that acts if the guard is killed or silent, and the wrapper does not act either. */
 export class BackupGuard {
   readonly #child: ChildProcess | undefined;
 
@@ -84,7 +107,8 @@ export class BackupGuard {
   constructor() {
     this.#child = start();
     this.#child?.on("error", () => {});
-    this.#child?.stdin?.on("error", () => {});
+    for (const pipe of [this.#child?.stdin, this.#wrapperLives]) pipe?.on("error", () => {});
+    this.#wrapperLives?.unref();
   }
 
   /** The write end of the shell's pipe. Only the guard is to hold it. Undefined if there is no backup guard. */
@@ -97,16 +121,22 @@ export class BackupGuard {
     this.#child?.stdin?.destroy();
   }
 
-  /** Ends the shell and its timer. Called when no process of the term is left. */
+  /** Ends the shell. Called when no process of the term is left. */
   dismiss(): void {
     this.#child?.kill("SIGUSR2");
+    this.#wrapperLives?.destroy();
+  }
+
+  /** The pipe to the shell's descriptor 3. Nothing is written to it: its end tells that this process is gone. */
+  get #wrapperLives(): Socket | undefined {
+    return (this.#child?.stdio?.[3] as Socket | null | undefined) ?? undefined;
   }
 }
 
 function start(): ChildProcess | undefined {
   const { PATH = "/usr/bin:/bin" } = process.env;
   try {
-    const stdio = ["pipe", "ignore", "ignore"] as const;
+    const stdio = ["pipe", "ignore", "ignore", "pipe"] as const;
     return spawn("/bin/sh", ["-c", SCRIPT, SCRIPT], { detached: true, cwd: "/", env: { PATH }, stdio: [...stdio] });
   } catch {
     return undefined;

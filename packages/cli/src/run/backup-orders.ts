@@ -26,7 +26,7 @@ export class BackupOrders {
   give({ termId, leader, killAt }: GuardOrder): void {
     if (!this.#pipe || this.#pipe.writableLength > MOST_UNREAD_BYTES) return;
     const until = Math.floor((uptime() * 1_000 + untilMs(killAt, machineNow())) / 10);
-    this.#pipe.write(`${termId} ${Math.max(until, 0)}${leader ? ` ${leader.pid}` : ""}\n`);
+    this.#pipe.write(`order ${termId} ${Math.max(until, 0)}${leader ? ` ${leader.pid}` : ""} .\n`);
   }
 
   /** Ends the backup guard, so that it kills no group. After the command's end, another group may get the same number. */

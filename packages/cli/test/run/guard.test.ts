@@ -160,13 +160,13 @@ test.runIf(process.platform === "linux")("sends the backup guard each order and 
   guard.stdin?.write("done\n");
   const [first, second, ...rest] = (await told).split("\n");
   expect([first, second, ...rest]).toEqual([
-    expect.stringMatching(/^a-term-of-nobody \d+$/),
-    expect.stringMatching(/^a-term-of-nobody \d+ 4000000$/),
+    expect.stringMatching(/^order a-term-of-nobody \d+ \.$/),
+    expect.stringMatching(/^order a-term-of-nobody \d+ 4000000 \.$/),
     "done",
     "",
   ]);
   // The time is in hundredths of a second of the kernel's uptime, and not after the deadline.
-  const untilMs = Number(first?.split(" ")[1]) * 10;
+  const untilMs = Number(first?.split(" ")[2]) * 10;
   expect(untilMs).toBeGreaterThanOrEqual(beforeMs + FAR_MS - 30_000);
   expect(untilMs).toBeLessThanOrEqual(uptime() * 1_000 + FAR_MS);
 });
