@@ -284,7 +284,7 @@ function backedUp({ shell = ["/bin/sh"], most, path }: { shell?: readonly string
   // The limit does not count for root.
   const account = most !== undefined && process.getuid?.() === 0 ? { uid: (accounts += 1), gid: accounts } : {};
   const limited = most === undefined ? shell : ["bash", "-c", `ulimit -u ${most}; exec "$@"`, "bash", ...shell];
-  const [file, ...words] = [...limited, "-c", script, script] as [string, ...string[]];
+  const [file, ...words] = [...limited, "-c", script, script] as unknown as [string, ...string[]];
   const started = { detached: true, cwd: "/", ...account };
   const command = realSpawn("sleep", ["1000"], { ...started, stdio: "ignore" });
   const env = { PATH: path ?? process.env["PATH"] };
@@ -299,7 +299,7 @@ function backedUp({ shell = ["/bin/sh"], most, path }: { shell?: readonly string
     wrapper,
     killed: once(command, "exit"),
     left: once(backup, "exit"),
-    order: (untilMs: number): string =>
+    line: (untilMs: number): string =>
       `order ${TERM_ID} ${Math.floor((systemUptimeS() * 1_000 + untilMs) / 10)} ${command.pid} .\n`,
     isSpared: (): boolean => (command.exitCode ?? command.signalCode) === null,
   };
@@ -317,25 +317,25 @@ const SHELLS = (
 
 describe.runIf(process.platform === "linux").each(SHELLS)("a backup guard in %s", (_name, shell) => {
   test("ends the command after a frozen guard, by the last order, and leaves", async () => {
-    const { guard, killed, left, order } = backedUp(shell);
+    const { guard, killed, left, line } = backedUp(shell);
     // The input stays open, as that of a frozen guard.
-    guard.write(order(600_000));
-    guard.write(order(1_000));
+    guard.write(line(600_000));
+    guard.write(line(1_000));
     expect(await killed).toEqual([null, "SIGKILL"]);
     expect(await left).toEqual([0, null]);
   });
 
   test("spares a command with a newer order, also if it hears both late, and leaves at the line `done`", async () => {
-    const { guard, left, order, isSpared } = backedUp(shell);
-    guard.write(`${order(-1_000)}${order(600_000)}done\n`);
+    const { guard, left, line, isSpared } = backedUp(shell);
+    guard.write(`${line(-1_000)}${line(600_000)}done\n`);
     expect(await left).toEqual([0, null]);
     expect(isSpared()).toBe(true);
   });
 
   test("ends the command of the last whole line once guard and wrapper are gone, before the kill instant", async () => {
-    const { guard, wrapper, killed, left, order } = backedUp(shell);
-    const other = order(600_000).replace(/\d+ \.$/m, "99999999 .");
-    guard.end(order(600_000) + other.slice(1) + other.replace(" .", ""));
+    const { guard, wrapper, killed, left, line } = backedUp(shell);
+    const other = line(600_000).replace(/\d+ \.$/m, "99999999 .");
+    guard.end(line(600_000) + other.slice(1) + other.replace(" .", ""));
     wrapper.destroy();
     expect(await killed).toEqual([null, "SIGKILL"]);
     expect(await left).toEqual([0, null]);
@@ -346,9 +346,9 @@ describe.runIf(process.platform === "linux").each(SHELLS)("a backup guard in %s"
 test.runIf(process.platform === "linux").each([2, 3])(
   "a backup guard whose user may have %i processes ends the command after a frozen guard",
   async (most) => {
-    const { guard, killed, order } = backedUp({ most });
-    guard.write(order(600_000));
-    guard.write(order(1_000));
+    const { guard, killed, line } = backedUp({ most });
+    guard.write(line(600_000));
+    guard.write(line(1_000));
     expect(await killed).toEqual([null, "SIGKILL"]);
   },
 );
@@ -356,12 +356,12 @@ test.runIf(process.platform === "linux").each([2, 3])(
 test.runIf(process.platform === "linux")(
   "a backup guard that a stop has frozen does not count that time as silence",
   async () => {
-    const { pid, guard, left, order, isSpared } = backedUp({});
-    guard.write(order(600_000));
+    const { pid, guard, left, line, isSpared } = backedUp({});
+    guard.write(line(600_000));
     signalAll([pid], "SIGSTOP");
     await reachesState(pid, "stopped");
-    guard.write(order(-1_000));
-    guard.write(order(600_000));
+    guard.write(line(-1_000));
+    guard.write(line(600_000));
     signalAll([pid], "SIGCONT");
     guard.write("done\n");
     expect(await left).toEqual([0, null]);
@@ -373,16 +373,16 @@ test.runIf(process.platform === "linux")(
   "a backup guard kills the group of the command, also if it can search for no process",
   async () => {
     // There is no `bash`, no `grep` and no `sleep`.
-    const { guard, killed, order } = backedUp({ path: "/nowhere" });
-    guard.end(order(600_000));
+    const { guard, killed, line } = backedUp({ path: "/nowhere" });
+    guard.end(line(600_000));
     expect(await killed).toEqual([null, "SIGKILL"]);
   },
 );
 
 test.runIf(process.platform === "linux")("a backup guard goes on after an error that ends a shell", async () => {
   // A shell also ends if it can start no process. An order whose kill instant is no number has the same effect on any machine.
-  const { guard, killed, left, order } = backedUp({});
-  guard.end(order(600_000) + order(0).replace(/ \d+ /, " 0x "));
+  const { guard, killed, left, line } = backedUp({});
+  guard.end(line(600_000) + line(0).replace(/ \d+ /, " 0x "));
   expect(await killed).toEqual([null, "SIGKILL"]);
   expect(await left).toEqual([0, null]);
 });
