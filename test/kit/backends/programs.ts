@@ -8,6 +8,7 @@ export interface Program {
 }
 
 /** Browsers, load balancers, checkers, shells, and programs that run other libraries. `.ci/backends` installs their packages. */
+export const BUSYBOX: Program = { name: "busybox", debianPackage: "busybox" };
 export const CHROMIUM: Program = { name: "chromium", debianPackage: "chromium" };
 export const CURL: Program = { name: "curl", debianPackage: "curl" };
 export const FISH: Program = { name: "fish", debianPackage: "fish" };

@@ -8,6 +8,8 @@ import type { Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { PassThrough } from "node:stream";
 import { setImmediate as immediate } from "node:timers/promises";
+import { isMissing } from "@leasehold/test-kit/backends/missing-backend";
+import { BUSYBOX, programMissing, programPath } from "@leasehold/test-kit/backends/programs";
 import { reachesState } from "@leasehold/test-kit/processes/process-state";
 import { childrenOf, commandLineOf, signalAll } from "@leasehold/test-kit/processes/process-tree";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -305,15 +307,13 @@ function backedUp({ shell = ["/bin/sh"], most, path }: { shell?: readonly string
   };
 }
 
-/** The shells whose `read` has a limit, and dash, which bash replaces. */
-const SHELLS = (
-  [
-    ["sh", { shell: ["/bin/sh"] }],
-    ["bash", { shell: ["bash", "--norc"] }],
-    ["dash", { shell: ["dash"] }],
-    ["BusyBox", { shell: ["/bin/busybox", "sh"], path: "/nowhere" }],
-  ] as const
-).filter(([, { shell }]) => childProcess.spawnSync(shell[0], ["--help"]).error === undefined);
+/** Shells whose `read` has a limit. Where `sh` is dash, bash takes its place. BusyBox finds no bash. */
+const SHELLS: ReadonlyArray<readonly [string, Parameters<typeof backedUp>[0]]> = [
+  ["sh", { shell: ["/bin/sh"] }],
+  ...((await isMissing(programMissing(BUSYBOX)))
+    ? []
+    : ([["BusyBox", { shell: [await programPath(BUSYBOX), "sh"], path: "/nowhere" }]] as const)),
+];
 
 describe.runIf(process.platform === "linux").each(SHELLS)("a backup guard in %s", (_name, shell) => {
   test("ends the command after a frozen guard, by the last order, and leaves", async () => {
