@@ -26,7 +26,7 @@ import type { Writable } from "node:stream";
  * `kill -s KILL --`.
  *
  * `pkill -f` searches this text. The text names neither the tool nor the command, so that a pattern for these spares this
- * process.
+ * process. The process is called `sh` in any case: the command may be bash, and `pkill -x bash` may be meant for it.
  */
 const SCRIPT = `
 trap "" HUP INT QUIT TERM
@@ -83,6 +83,7 @@ if [ "$?" -gt 1 ]; then
 elif count; then
   timed=1
 fi
+echo sh >/proc/$$/comm
 trap leave USR2
 trap 'exec /bin/sh -c "$0" "$0" "$id" "$until" "$group" "$tries"' EXIT
 while hear; do
