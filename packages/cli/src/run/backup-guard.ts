@@ -83,7 +83,7 @@ if [ "$?" -gt 1 ]; then
 elif count; then
   timed=1
 fi
-echo sh >/proc/$$/comm
+printf sh >/proc/$$/comm
 trap leave USR2
 trap 'exec /bin/sh -c "$0" "$0" "$id" "$until" "$group" "$tries"' EXIT
 while hear; do
