@@ -1,5 +1,9 @@
 /** Words of the library in messages, with the words of this command for them. The first rule that fits a place counts. */
 const RULES: ReadonlyArray<readonly [library: RegExp, command: string]> = [
+  [
+    /\bThe task leading ('.*') \(term (\d+)\) is still pending (\d+ ms) after its signal aborted: a successor may lead beside it\. .*\.signal\./g,
+    "The command of $1 (term $2) is still there $3 after it was asked to end: a successor may run beside it.",
+  ],
   [/\bby store\.repair\(\), or by the elector's option/g, "by leasehold repair"],
   [/\bstore\.(\w+)\('([^']*)'\)/g, "leasehold $1 '$2'"],
   [/\bstore\.(\w+)\(\)/g, "leasehold $1"],

@@ -19,6 +19,10 @@ test.for([
     new DrainTimeoutError("mail", 7, 8_000).message.split(" A task")[0] ?? "",
     "Make the task heed its stop signal, or raise --grace.",
   ],
+  [
+    "The task leading 'mail' (term 7) is still pending 250 ms after its signal aborted: a successor may lead beside it. Make the task heed leadership.signal.",
+    "The command of 'mail' (term 7) is still there 250 ms after it was asked to end: a successor may run beside it.",
+  ],
   [new TermRegressedError("mail", 3, 9).message, "sets --min-term to more than 9"],
   ["Call migrate() once, or run the statements of store.migration yourself.", "Run leasehold migrate once."],
   ["migrate() needs the right to create tables.", "leasehold migrate needs the right"],

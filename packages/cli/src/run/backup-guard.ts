@@ -3,9 +3,10 @@ import type { Socket } from "node:net";
 import type { Writable } from "node:stream";
 
 /**
- * Reads lines from the guard. A line is `done`, or `order`, the term's id, the kill instant, the command's group, and a dot. The
- * kill instant is in hundredths of a second of the kernel's uptime. The group is absent until the command has started. Any other
- * line is ignored: BusyBox loses the first part of a line if the limit of a `read` ends inside it.
+ * Reads lines from the guard. A line is `done`, or `order`, the term's id, the kill instant, the time until then, the command's
+ * group, and a dot. The instant is in hundredths of a second of the kernel's uptime, and so is the time. The time counts if
+ * `/proc/uptime` cannot be read, for want of a descriptor. The group is absent until the command has started. Any other line is
+ * ignored: BusyBox loses the first part of a line if the limit of a `read` ends inside it.
  *
  * The input ends without `done` only if the guard was killed. Then the script waits until the kill instant, because a live wrapper
  * ends the command itself. Descriptor 3 ends the wait if the wrapper dies. After the wait the script kills the group, the rest of
@@ -16,10 +17,10 @@ import type { Writable } from "node:stream";
  * that instant, finds no newer order.
  *
  * The wait is a `read` with a limit, because it must not need another process. Bash and BusyBox have such a limit, dash has none.
- * So bash takes the place of dash, with `--norc`: bash reads `.bashrc` if its input is a socket. With dash alone, or without
- * `/proc`, the script kills as soon as the guard is killed, and does not notice a frozen one. BusyBox ends a `read` with the same
- * code at the limit and at the input's end. So three reads that fail early mean the end. A signal just before a `read` is noticed
- * after it, at most 5 s later.
+ * So `/bin/bash` takes the place of dash. With `--posix` its limit also counts while the process is stopped. Without `--norc` bash
+ * reads `.bashrc` if its input is a socket. With dash alone, or without `/proc` at the start, the script kills as soon as the guard
+ * is killed, and does not notice a frozen one. BusyBox ends a `read` with the same code at the limit and at the input's end. So
+ * three reads that fail early mean the end. A signal just before a `read` is noticed after it, at most 5 s later.
  *
  * A shell that can start no process ends with an error. Then `exec` replaces it, which needs no new process. The new shell kills
  * the group first, which makes room for the search. It does not try for ever. Dash kills a group only with the form
@@ -29,8 +30,8 @@ import type { Writable } from "node:stream";
  * process. The process is called `sh` in any case: the command may be bash, and `pkill -x bash` may be meant for it.
  */
 const SCRIPT = `
-trap "" HUP INT QUIT TERM
-id=$1 until=\${2:-0} group=$3 tries=\${4:-0} timed= early=0
+trap "" HUP INT QUIT TERM USR1 PIPE
+id=$1 until=\${2:-0} left=0 group=$3 tries=\${4:-0} timed= early=0
 leave() {
   trap - EXIT
   exit 0
@@ -54,9 +55,8 @@ hear() {
     [ -z "$id" ] || [ "$last" -ge "$limit" ] || limit=$((last + 1))
     [ "$limit" -gt 10 ] || limit=10
     wait_for_line "$limit" && line=$part$line && return
-    part=$part$line
-    count || continue
-    early=$((early + 1))
+    part=$part$line early=$((early + 1))
+    count || left=$((was - limit))
     if [ "$(((was - left) * 2))" -ge "$limit" ]; then
       early=0
       [ -z "$id" ] || [ "$last" -gt 0 ] || end
@@ -79,7 +79,7 @@ end() {
 }
 read -t 1 -r line </dev/null
 if [ "$?" -gt 1 ]; then
-  command -v bash && exec bash --norc -c "$0" "$0" "$@"
+  [ -x /bin/bash ] && exec /bin/bash --posix --norc -c "$0" "$0" "$@"
 elif count; then
   timed=1
 fi
@@ -93,7 +93,7 @@ while hear; do
     *) continue ;;
   esac
   set -- $line
-  id=$2 until=$3 group=\${4%.}
+  id=$2 until=$3 left=$4 group=\${5%.}
 done
 [ -n "$id" ] || leave
 [ -n "$timed" ] && count && [ "$left" -gt 0 ] && wait_for_line "$left" <&3
@@ -102,12 +102,15 @@ end
 
 /** A shell that acts if the guard is killed or silent, and the wrapper does not act either. */
 export class BackupGuard {
+  /** Resolves if a signal has killed the shell. */
+  readonly killed: Promise<NodeJS.Signals>;
   readonly #child: ChildProcess | undefined;
 
   /** Starts the shell. A failure is ignored, because the guard works without this additional layer. */
   constructor() {
     this.#child = start();
     this.#child?.on("error", () => {});
+    this.killed = new Promise((resolve) => this.#child?.once("exit", (_code, signal) => void (signal && resolve(signal))));
     for (const pipe of [this.#child?.stdin, this.#wrapperLives]) pipe?.on("error", () => {});
     this.#wrapperLives?.unref();
   }

@@ -6,12 +6,12 @@ import { machineNow, untilMs } from "./machine-clock.ts";
 
 /** The file descriptor of the pipe to the backup guard. */
 const BACKUP = 3;
-/** With more unread bytes than this, the backup guard counts as frozen, and gets no further orders. */
+/** With more unread bytes than this, the backup guard counts as frozen. It then leaves once it runs: its last order is old. */
 const MOST_UNREAD_BYTES = 4_096;
 
 /** Sends orders from the guard to the backup guard. No method waits for an answer or for the reader. */
 export class BackupOrders {
-  readonly #pipe: Socket | undefined;
+  #pipe: Socket | undefined;
 
   constructor() {
     try {
@@ -24,9 +24,15 @@ export class BackupOrders {
 
   /** Sends the parts of an order that the backup guard needs. */
   give({ termId, leader, killAt }: GuardOrder): void {
-    if (!this.#pipe || this.#pipe.writableLength > MOST_UNREAD_BYTES) return;
-    const until = Math.floor((uptime() * 1_000 + untilMs(killAt, machineNow())) / 10);
-    this.#pipe.write(`order ${termId} ${Math.max(until, 0)}${leader ? ` ${leader.pid}` : ""} .\n`);
+    if (!this.#pipe) return;
+    if (this.#pipe.writableLength > MOST_UNREAD_BYTES) {
+      this.#pipe.end(`${DONE}\n`);
+      this.#pipe = undefined;
+      return;
+    }
+    const leftMs = untilMs(killAt, machineNow());
+    const [until, left] = [uptime() * 1_000 + leftMs, leftMs].map((ms) => Math.max(Math.floor(ms / 10), 0));
+    this.#pipe.write(`order ${termId} ${until} ${left}${leader ? ` ${leader.pid}` : ""} .\n`);
   }
 
   /** Ends the backup guard, so that it kills no group. After the command's end, another group may get the same number. */

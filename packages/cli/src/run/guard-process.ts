@@ -41,6 +41,11 @@ export class GuardProcess {
     this.#child = this.#spawn();
   }
 
+  /** Resolves if a signal has killed the backup guard. */
+  get backupKilled(): Promise<NodeJS.Signals> {
+    return this.#backup.killed;
+  }
+
   /** True once `lost` has resolved. */
   get isLost(): boolean {
     return this.#isLost;

@@ -115,6 +115,12 @@ class Supervision {
       if (leadership.isValid() && !leadership.signal.aborted) resign();
       tell(`the guard ${why}; the command was killed, because nothing may run without a guard.`);
     });
+    void guard.backupKilled.then((signal) => {
+      if (this.#guard !== guard) return;
+      tell(
+        `${signal} has ended the backup guard, so the command outlives its lease if both wrapper and guard are killed or frozen.`,
+      );
+    });
     return undefined;
   }
 

@@ -1,7 +1,7 @@
 /** The guards of a term, from the wrapper's side. */
 import childProcess, { type ChildProcess } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir, uptime as systemUptimeS } from "node:os";
 import type { Socket } from "node:net";
@@ -226,7 +226,7 @@ test.runIf(process.platform === "linux")("a backup guard survives in the first s
     stdio: ["pipe", "ignore", "ignore"],
   });
   const exited = once(backup, "exit");
-  backup.stdin.end(`order ${TERM_ID} 60000 .\ndone\n`);
+  backup.stdin.end(`order ${TERM_ID} 60000 60000 .\ndone\n`);
   expect(await exited).toEqual([0, null]);
 });
 
@@ -280,9 +280,15 @@ test.runIf(process.platform === "linux")("a backup guard does not act if the wra
 /** The number of the last user that a test has made up. No process has it before. */
 let accounts = 100_000 + process.pid * 10;
 
+interface Backup {
+  readonly shell?: readonly string[];
+  readonly most?: number;
+  readonly path?: string;
+  readonly script?: string;
+}
+
 /** Starts the script of a backup guard in `shell`, and a command. `most` is the number of processes that their user may have. */
-function backedUp({ shell = ["/bin/sh"], most, path }: { shell?: readonly string[]; most?: number; path?: string }) {
-  const script = backupScript();
+function backedUp({ shell = ["/bin/sh"], most, path, script = backupScript() }: Backup) {
   // The limit does not count for root.
   const account = most !== undefined && process.getuid?.() === 0 ? { uid: (accounts += 1), gid: accounts } : {};
   const limited = most === undefined ? shell : ["bash", "-c", `ulimit -u ${most}; exec "$@"`, "bash", ...shell];
@@ -302,13 +308,13 @@ function backedUp({ shell = ["/bin/sh"], most, path }: { shell?: readonly string
     killed: once(command, "exit"),
     left: once(backup, "exit"),
     line: (untilMs: number): string =>
-      `order ${TERM_ID} ${Math.floor((systemUptimeS() * 1_000 + untilMs) / 10)} ${command.pid} .\n`,
+      `order ${TERM_ID} ${Math.floor((systemUptimeS() * 1_000 + untilMs) / 10)} ${Math.floor(untilMs / 10)} ${command.pid} .\n`,
     isSpared: (): boolean => (command.exitCode ?? command.signalCode) === null,
   };
 }
 
 /** Shells whose `read` has a limit. Where `sh` is dash, bash takes its place. BusyBox finds no bash. */
-const SHELLS: ReadonlyArray<readonly [string, Parameters<typeof backedUp>[0]]> = [
+const SHELLS: ReadonlyArray<readonly [string, Backup]> = [
   ["sh", { shell: ["/bin/sh"] }],
   ...((await isMissing(programMissing(BUSYBOX)))
     ? []
@@ -342,6 +348,25 @@ describe.runIf(process.platform === "linux").each(SHELLS)("a backup guard in %s"
   });
 });
 
+test.runIf(process.platform === "linux")("a backup guard that has lost its clock goes by the time in the orders", async () => {
+  const reading = "read -r up rest </proc/uptime";
+  const script = backupScript();
+  expect(script).toContain(reading);
+  const { guard, killed, line } = backedUp({ script: script.replace(reading, `[ -z "$id" ] && ${reading}`) });
+  guard.write(line(600_000));
+  guard.write(line(1_000));
+  expect(await killed).toEqual([null, "SIGKILL"]);
+});
+
+const isDash = process.platform === "linux" && /dash$/.test(realpathSync("/bin/sh"));
+
+test.runIf(isDash)("a backup guard in dash alone ends the command once its guard is gone", async () => {
+  const { guard, killed, left, line } = backedUp({ script: backupScript().replaceAll("/bin/bash", "/nowhere/bash") });
+  guard.end(line(600_000));
+  expect(await killed).toEqual([null, "SIGKILL"]);
+  expect(await left).toEqual([0, null]);
+});
+
 // The command and the shell are two processes.
 test.runIf(process.platform === "linux").each([2, 3])(
   "a backup guard whose user may have %i processes ends the command after a frozen guard",
@@ -372,8 +397,9 @@ test.runIf(process.platform === "linux")(
 test.runIf(process.platform === "linux")(
   "a backup guard kills the group of the command, also if it can search for no process",
   async () => {
-    // There is no `bash`, no `grep` and no `sleep`.
-    const { guard, killed, line } = backedUp({ path: "/nowhere" });
+    // There is no `grep` and no `sleep`.
+    const { guard, wrapper, killed, line } = backedUp({ path: "/nowhere" });
+    wrapper.destroy();
     guard.end(line(600_000));
     expect(await killed).toEqual([null, "SIGKILL"]);
   },
@@ -391,6 +417,8 @@ test.runIf(process.platform === "linux")("no pattern for the tool or for its com
   await guarded(600_000);
   for (const pid of await guards(BACKUP)) {
     expect(commandLineOf(pid)).not.toMatch(/leasehold|guard|node|lease|elect|a-term-of/);
+    // Otherwise the limits of its `read` stand still while it is stopped.
+    expect(commandLineOf(pid)).toMatch(/^(\/bin\/sh\W-c|\/bin\/bash\W--posix\W--norc\W-c)\W/);
     // A command that is bash is found by this name.
     await vi.waitUntil(() => readFileSync(`/proc/${pid}/comm`, "latin1") === "sh\n", { timeout: 300_000 });
   }

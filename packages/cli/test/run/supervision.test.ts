@@ -141,6 +141,17 @@ test("ends the backup guard if the guard cannot be started", async () => {
   expect(dismiss).toHaveBeenCalledOnce();
 });
 
+test.runIf(process.platform === "linux")("tells that the backup guard was killed, and goes on", async () => {
+  const told: string[] = [];
+  const tell = (line: string): void => {
+    told.push(line);
+    writeFileSync(join(folder, "told"), "");
+  };
+  const script = 'pkill -KILL -P $PPID -f "[g]rep -ls"; until [ -e "$0/told" ]; do sleep 0.05; done; exit 7';
+  expect(await termOf({}, { script, tell })).toMatchObject({ exit: { code: 7 } });
+  expect(told).toEqual([expect.stringContaining("SIGKILL has ended the backup guard")]);
+});
+
 test("gives up a guard that never answers, and starts no command", async () => {
   const { execPath } = process;
   onTestFinished(() => void (process.execPath = execPath));
