@@ -1,4 +1,4 @@
-import { ConfigurationError, Elector, UnsupportedError, type LeaseStore } from "@leasehold/core";
+import { ConfigurationError, Elector, UnsupportedError, type LeaseStore, type LeaseStoreCapabilities } from "@leasehold/core";
 import {
   type OccurrenceStore,
   type Reservation,
@@ -20,7 +20,7 @@ import {
 } from "@leasehold/core/occurrences";
 import { DELIVERY_BYTES } from "./claim-value.ts";
 import type { AnyOptions, ExclusiveOptions, OncePerTickOptions, StickyOptions } from "./options.ts";
-import { timeBudget } from "./time-budget.ts";
+import { timeBudget, type TimeBudget, type TimeBudgetOptions } from "./time-budget.ts";
 
 /** The names of the options of all gates. */
 const OPTIONS = defineOptions<Everything>()(
@@ -127,19 +127,18 @@ function nameOf(election: unknown): string | undefined {
 /** Refuses options that the elector of every invocation would refuse, at any time left. */
 function checkElector(options: AnyOptions): void {
   const store = leasesOf(options);
-  const { election, value, logger, clock, shutdownMarginMs = 0 } = options;
+  const { value, logger, clock } = options;
   const { minimumHoldMs } = options as { minimumHoldMs?: number };
   if (minimumHoldMs !== undefined) duration("minimumHoldMs", minimumHoldMs, 0);
   const { maxValueBytes } = store.capabilities;
   if (value !== undefined) checkValue(value, maxValueBytes - DELIVERY_BYTES);
-  const { timing, renewal } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);
+  const { timing, renewal } = sampleBudget(options, store.capabilities);
   const reservation = options.gate === "sticky" ? reservationOf(options) : undefined;
-  const named = nameOf(election) ?? SAMPLE_ELECTION;
-  if (options.gate === "oncePerTick" && (options.overlap ?? "allowAll") !== "allowAll") checkScheduleElector(options, named);
+  if (options.gate === "oncePerTick" && (options.overlap ?? "allowAll") !== "allowAll") checkScheduleElector(options);
   void new Elector({
     ...timing,
     store,
-    election: named,
+    election: SAMPLE_ELECTION,
     value,
     minimumHoldMs,
     reservation,
@@ -153,10 +152,16 @@ function checkElector(options: AnyOptions): void {
  * Refuses options that the schedule's elector would refuse. The store may allow other lease durations there than for
  * occurrences.
  */
-function checkScheduleElector(options: OncePerTickOptions<never, LeaseStore, unknown>, election: string): void {
-  const { store, logger, clock, shutdownMarginMs = 0 } = options;
-  const { timing } = timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, store.capabilities);
-  void new Elector({ store, election, leaseDurationMs: timing.leaseDurationMs, logger, clock });
+function checkScheduleElector(options: OncePerTickOptions<never, LeaseStore, unknown>): void {
+  const { store, logger, clock } = options;
+  const { leaseDurationMs } = sampleBudget(options, store.capabilities).timing;
+  void new Elector({ store, election: SAMPLE_ELECTION, leaseDurationMs, logger, clock });
+}
+
+/** Returns the durations of an invocation that has some time to work in. */
+function sampleBudget(options: TimeBudgetOptions, capabilities: LeaseStoreCapabilities): TimeBudget {
+  const { shutdownMarginMs = 0 } = options;
+  return timeBudget(Math.max(SAMPLE_MS, 2 * shutdownMarginMs), options, capabilities);
 }
 
 function checkExclusive(options: ExclusiveOptions<never, LeaseStore, unknown>, gate: unknown): void {

@@ -1,5 +1,5 @@
 import { MemoryLeaseStore, StoreError, UnsupportedError } from "@leasehold/core";
-import { MemoryRecordStore, RecordLeaseStore } from "@leasehold/core/provider";
+import { MemoryRecordStore, RecordLeaseStore, sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { lastRun, onlyAsLeader } from "@leasehold/functions";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -18,6 +18,20 @@ beforeEach(() => {
 function hourly(scheduledMs: number, more: object = {}) {
   const occurrence = () => ({ name: "hourly", scheduledMs });
   return { gate: "oncePerTick", store, election: ELECTION, remainingMs: 60_000, clock, occurrence, ...more } as const;
+}
+
+/** Calls `wait` before the store writes which run was the last one. */
+function beforeNote(wait: () => Promise<void>): void {
+  const occurrences = store.occurrences.bind(store);
+  store.occurrences = (election) => {
+    const kept = occurrences(election);
+    const acquire = kept.acquire.bind(kept);
+    kept.acquire = async (request) => {
+      if (request.election === "last-run") await wait();
+      return await acquire(request);
+    };
+    return kept;
+  };
 }
 
 describe("lastRun", () => {
@@ -47,19 +61,20 @@ describe("lastRun", () => {
   });
 
   test("stays at the run before if the store fails at that moment, and nothing else fails", async () => {
-    const occurrences = store.occurrences.bind(store);
-    store.occurrences = (election) => {
-      const kept = occurrences(election);
-      const acquire = kept.acquire.bind(kept);
-      kept.acquire = async (request) => {
-        if (request.election !== "last-run") return await acquire(request);
-        throw new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "put", mayHaveBeenApplied: false });
-      };
-      return kept;
-    };
+    beforeNote(() => {
+      throw new StoreError("STORE_UNAVAILABLE", "away", { store: "memory", operation: "put", mayHaveBeenApplied: false });
+    });
 
     await expect(onlyAsLeader(hourly(clock.wallMs()), () => "ran")()).resolves.toBe("ran");
     await expect(lastRun(store, ELECTION)).resolves.toBeUndefined();
+  });
+
+  test("is there when the invocation ends, because the platform may freeze the process then", async () => {
+    beforeNote(async () => await sleep(clock, 1_000));
+    const dueMs = clock.wallMs();
+
+    await clock.runUntil(onlyAsLeader(hourly(dueMs), () => "ran")());
+    await expect(lastRun(store, ELECTION)).resolves.toMatchObject({ scheduledMs: dueMs });
   });
 
   test("limits each request to a tenth of the time that is left, or to five seconds", async () => {
