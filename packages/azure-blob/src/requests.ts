@@ -142,8 +142,7 @@ export class BlobRequests {
   async readNote(election: string, limits: CallLimits): Promise<NoteProperties | undefined> {
     const properties = await this.#properties("read-note", this.#note(election), election, limits);
     if (!properties) return undefined;
-    const { metadata = {}, etag = "", contentLength = 0 } = properties;
-    return { metadata, etag, contentLength, ageMs: ageMs(properties) };
+    return { ...blobProperties(properties, properties), ageMs: ageMs(properties) };
   }
 
   /** Writes the note, if the sibling's ETag is still `etag`. With `undefined` the sibling must not exist. */

@@ -1,6 +1,6 @@
 import { BlobLeaseStore } from "@leasehold/azure-blob";
 import { Elector } from "@leasehold/core";
-import type { Clock, Lease } from "@leasehold/core/provider";
+import type { Clock } from "@leasehold/core/provider";
 import { describe, expect } from "vitest";
 import { ELECTION, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
 import type { BlobWorld } from "./blob-world.ts";
@@ -9,7 +9,6 @@ import { test } from "./world-test.ts";
 const HOUR_MS = 3_600_000;
 /** The width of a sharp grid, in whole milliseconds. */
 const SHARP_MS = 30 + 2;
-const RENEW_INTERVAL_MS = 5_000;
 
 interface PublishedGrid {
   readonly lo: number;
@@ -37,6 +36,7 @@ function onAnotherMachine(
   };
 }
 
+/** `published-grid.test.ts` has what needs no Azurite. */
 describe("the grid that a leader publishes", () => {
   test("bounds when the acquisition was sent, by the service's clock", async ({ world }) => {
     world.letTimeRun();
@@ -52,30 +52,6 @@ describe("the grid that a leader publishes", () => {
     expect(hi).toBeGreaterThanOrEqual(trueMs - 2);
     expect(hi - lo).toBeLessThanOrEqual(2_000);
   });
-
-  test.for([-7 * HOUR_MS, 400, 999.5])(
-    "is sharp soon after the first renewal, by a bounded number of reads and one write, and then does not change (a clock %d ms ahead)",
-    async (aheadMs, { world }) => {
-      world.dateReplies(aheadMs);
-      const { elector } = world.candidate("a");
-      const grantedMs = world.clock.monotonicMs() + aheadMs;
-      const leadership = await world.settled(elector.campaign());
-      await expect(world.namesDuring(() => world.pass(RENEW_INTERVAL_MS - 500))).resolves.toEqual([]);
-
-      const sent = await world.namesDuring(() => world.pass(12_000));
-
-      expect(sent.filter((name) => name === "head").length).toBeLessThanOrEqual(8);
-      expect(sent.filter((name) => name === "metadata")).toHaveLength(1);
-      const { lo, hi, intervalMs } = await publishedGrid(world);
-      expect(hi - lo).toBeLessThanOrEqual(SHARP_MS);
-      expect(intervalMs).toBe(RENEW_INTERVAL_MS);
-      // The grid is written in whole milliseconds.
-      expect(lo - 1).toBeLessThanOrEqual(grantedMs);
-      expect(hi + 1).toBeGreaterThanOrEqual(grantedMs);
-      await expect(world.namesDuring(() => world.pass(40_000))).resolves.toEqual(Array.from({ length: 8 }, () => "lease:renew"));
-      await world.settled(leadership.release());
-    },
-  );
 
   test("contains the true time of the grant by Azurite's own clock, and is sharper after the reads", async ({ world }) => {
     world.letTimeRun();
@@ -111,53 +87,6 @@ describe("the grid that a leader publishes", () => {
     await expect(store.read(ELECTION)).resolves.toMatchObject({ value: "http://new" });
   });
 
-  test("is not made sharper once the lease is released", async ({ world }) => {
-    const store = world.store();
-    const lease = await win(store);
-    await store.renew(lease, LIMITS);
-    await world.until(() => world.requests.at(-1)?.name === "head");
-
-    await store.release(lease, LIMITS);
-
-    expect(world.clock.nextTimerInMs).toBeUndefined();
-    const { etag } = await world.blob.getProperties();
-    await world.forward(5_000);
-    await expect(world.namesDuring(() => world.forward(5_000))).resolves.toEqual([]);
-    await expect(world.blob.getProperties()).resolves.toMatchObject({ etag, leaseState: "available" });
-  });
-
-  test("is made sharp for all leaders of a process by the reads of one", async ({ world }) => {
-    world.dateReplies(333);
-    const store = world.store();
-    const leases: Lease[] = [];
-    for (let at = 0; at < 5; at += 1) leases.push(await win(store, { election: `${ELECTION}-${at}` }));
-
-    const sent = await world.namesDuring(async () => {
-      for (const lease of leases) await store.renew(lease, LIMITS);
-      await world.pass(12_000);
-    });
-
-    expect(sent.filter((name) => name === "head").length).toBeLessThanOrEqual(8);
-    expect(sent.filter((name) => name === "metadata")).toHaveLength(5);
-    for (const lease of leases) await store.release(lease, LIMITS);
-  });
-
-  test("is made sharp by another leader of the process if the reading one ends its term", async ({ world }) => {
-    world.dateReplies(333);
-    const store = world.store();
-    const first = await win(store, { election: "first" });
-    const lease = await win(store);
-    await store.renew(first, LIMITS);
-    await store.renew(lease, LIMITS);
-    await store.release(first, LIMITS);
-
-    await world.pass(12_000);
-
-    const { lo, hi } = await publishedGrid(world);
-    expect(hi - lo).toBeLessThanOrEqual(SHARP_MS);
-    await store.release(lease, LIMITS);
-  });
-
   test("is not made sharper once the lease is lost", async ({ world }) => {
     const store = world.store();
     const lease = await win(store);
@@ -167,19 +96,6 @@ describe("the grid that a leader publishes", () => {
     await expect(store.renew(lease, LIMITS)).resolves.toMatchObject({ held: false });
 
     expect(world.clock.nextTimerInMs).toBeUndefined();
-  });
-
-  test("does not change if its reads fail, without any other effect", async ({ world }) => {
-    const { elector, events } = world.candidate("a");
-    const leadership = await world.settled(elector.campaign());
-    const before = await publishedGrid(world);
-    world.proxy.rule = ({ name }) => (name === "head" ? { kind: "answer", status: 503 } : undefined);
-    await world.pass(20_000);
-
-    await expect(publishedGrid(world)).resolves.toEqual(before);
-    expect(leadership.isValid()).toBe(true);
-    expect(events.names()).not.toContain("renewFailed");
-    await world.settled(leadership.release());
   });
 
   test("and the leader's publication at the same time do not overwrite each other", async ({ world }) => {
@@ -194,19 +110,6 @@ describe("the grid that a leader publishes", () => {
     const { lo, hi } = await publishedGrid(world);
     expect(hi - lo).toBeLessThanOrEqual(SHARP_MS);
     await expect(world.store().read(ELECTION)).resolves.toMatchObject({ value: "24", term: 1 });
-    await world.settled(leadership.release());
-  });
-
-  test("is made sharp again after a while, because clocks drift apart", async ({ world }) => {
-    world.dateReplies(333);
-    const { elector } = world.candidate("a");
-    const leadership = await world.settled(elector.campaign());
-    await world.pass(20_000);
-
-    const sent = await world.namesDuring(() => world.pass(620_000));
-
-    expect(sent.filter((name) => name === "metadata")).toHaveLength(1);
-    expect(sent.filter((name) => name === "head").length).toBeLessThanOrEqual(8);
     await world.settled(leadership.release());
   });
 

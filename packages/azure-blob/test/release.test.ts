@@ -95,13 +95,16 @@ describe("a lease of a blob", () => {
       expect((await asking(a, (store) => store.release(lease, { ...LIMITS, holdMs: 3_000 })))[1]).toBe("not-held");
     });
 
-    it("with its reservation, which is written again if more than a tenth of it has passed", async () => {
-      for (const [afterMs, sent] of [
-        [6_000, ["head", "lease:release"]],
-        [6_001, ["head", "metadata", "lease:release"]],
+    it("with its reservation, which is written again if more than a tenth of it has passed since a write", async () => {
+      for (const [publishedMs, afterMs, sent] of [
+        [0, 6_000, ["head", "lease:release"]],
+        [0, 6_001, ["head", "metadata", "lease:release"]],
+        [3_000, 6_000, ["head", "lease:release"]],
       ] as const) {
-        const election = `e${afterMs}`;
+        const election = `e${publishedMs + afterMs}`;
         const lease = await win(a, { election, reservation: { group: "west", durationMs: 60_000 } });
+        await azure.clock.advance(publishedMs);
+        if (publishedMs > 0) await azure.run(a.store.publish(lease, "here", LIMITS));
         await azure.clock.advance(afterMs);
         expect(await asking(a, (store) => store.release(lease, LIMITS))).toEqual([sent, "released"]);
         // The process wrote that last, and relies on it.
