@@ -37,6 +37,11 @@ describe("the mutants of a file", () => {
       "async function f() { try { return await stop(); } catch {} }",
       ["async function f() { try { return (stop()); } catch {} }"],
     ],
+    ["async function f() { try { } catch { return await stop(); } }", []],
+    [
+      "async function f() { try { } catch { return await stop(); } finally { } }",
+      ["async function f() { try { } catch { return (stop()); } finally { } }"],
+    ],
     ["const names: Readonly<Record<Name, true>> = { a: true };", []],
     ["const names: OptionNames<Options> = { a: true };", []],
     ["const off = signal.addEventListener('abort', f, { once: true });", []],

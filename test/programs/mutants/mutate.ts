@@ -188,12 +188,13 @@ function statements(node: Node, source: string): Change[] {
   return [removed, notAwaited(expression, source)];
 }
 
-/** Awaits in a function that returns a promise make no difference, except inside a `try`. */
+/** Awaits in a function that returns a promise make no difference, except where a `catch` or a `finally` would come too early. */
 function awaits(argument: Node, above: readonly Node[], source: string): Change[] {
   const inside = above.slice(above.findLastIndex(({ type }) => type.includes("Function")) + 1);
-  return argument.type === "AwaitExpression" && inside.some(({ type }) => type === "TryStatement")
-    ? [notAwaited(argument, source)]
-    : [];
+  const isTried = inside.some(
+    (node, at) => node.type === "TryStatement" && (isNode(node["finalizer"]) || node["block"] === inside[at + 1]),
+  );
+  return argument.type === "AwaitExpression" && isTried ? [notAwaited(argument, source)] : [];
 }
 
 function notAwaited({ start, end, argument }: Node, source: string): Change {
