@@ -45,7 +45,7 @@ export class FencedObject {
     const { prefix } = bucket.keys;
     if (typeof key !== "string" || key === "" || key.startsWith(prefix) || hasDots(key)) {
       throw new ConfigurationError(
-        `The key of a guarded object is ${JSON.stringify(key) ?? "missing"}; it must not be empty, have a segment '.' or '..', nor begin with the store's prefix '${prefix}'.`,
+        `The key of a guarded object is ${JSON.stringify(key)}; it must not be empty, have a segment '.' or '..', nor begin with the store's prefix '${prefix}'.`,
       );
     }
     this.#bucket = bucket;
@@ -83,8 +83,6 @@ export class FencedObject {
         }
       } catch (error) {
         failure = error;
-        const { mayHaveBeenApplied } = error as Partial<StoreError>;
-        if (mayHaveBeenApplied !== true && !isRefusedForNow(error)) throw error;
       }
       if (isThrottled(failure)) {
         if (tries === CONFLICT_TRIES - 1) throw failure;

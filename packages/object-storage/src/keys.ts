@@ -15,7 +15,7 @@ export function checkPrefix(prefix: unknown): void {
   // A name is appended to the part after the last slash, so that part may consist of dots.
   if (isText && !hasDots(prefix.slice(0, prefix.lastIndexOf("/") + 1))) return;
   throw new ConfigurationError(
-    `prefix is ${JSON.stringify(prefix) ?? "missing"}; it must have at most ${MAX_PREFIX} letters, digits, and ! - _ . * ' ( ) /, no segment '.' or '..', and not begin with a slash.`,
+    `prefix is ${JSON.stringify(prefix)}; it must have at most ${MAX_PREFIX} letters, digits, and ! - _ . * ' ( ) /, no segment '.' or '..', and not begin with a slash.`,
   );
 }
 

@@ -2,10 +2,12 @@ import type { AcquireOutcome, AcquireRequest } from "@leasehold/core/provider";
 import { ProcessClock, VirtualClock, type ProcessClockOptions } from "@leasehold/core/testing";
 import { ObjectStorageLeaseStore } from "@leasehold/object-storage";
 import { acquiring, LEASE_MS, LIMITS, win } from "@leasehold/test-kit/acquisitions";
+import type { ObjectReply } from "@leasehold/test-kit/object-server/messages";
 import { ObjectBucket } from "@leasehold/test-kit/object-server/object-bucket";
 import { BUCKET } from "@leasehold/test-kit/object-server/server";
-import { directClient } from "@leasehold/test-kit/simulated/object-client";
+import { directClient, type Carry } from "@leasehold/test-kit/simulated/object-client";
 import { beforeEach, expect, test } from "vitest";
+import { refusal } from "./object-world.ts";
 
 const HOUR_MS = 3_600_000;
 const COLD: Partial<AcquireRequest> = { candidateId: "cold", expiry: "store-clock" };
@@ -19,8 +21,11 @@ beforeEach(() => {
 });
 
 /** A process without a memory. */
-function started(options?: ProcessClockOptions): ObjectStorageLeaseStore {
-  const client = directClient(bucket, async (serve) => await Promise.resolve(serve()));
+function started(
+  options?: ProcessClockOptions,
+  carry: Carry = async (serve) => await Promise.resolve(serve()),
+): ObjectStorageLeaseStore {
+  const client = directClient(bucket, carry);
   return new ObjectStorageLeaseStore({ client, bucket: BUCKET, clock: new ProcessClock(world, options) });
 }
 
@@ -81,6 +86,37 @@ test.each([10_000, -10_000])("check() refuses a proxy whose date is off by %d ms
   const store = started();
   await store.check({ election: "e" });
   proxyIsOffBy(ms);
-  await expect(store.check({ election: "e" })).rejects.toMatchObject({ code: "STORE_REJECTED" });
+  const details = { code: "STORE_REJECTED", operation: "check", mayHaveBeenApplied: false };
+  await expect(store.check({ election: "e" })).rejects.toMatchObject(details);
   await expect(store.check({ election: "e" })).rejects.toThrow("a proxy writes its own Date");
+  await expect(store.check({ election: "e" })).rejects.toThrow(`(it makes a new object ${ms / 1_000} s old)`);
+});
+
+test.each<[what: string, writes: number, reply: ObjectReply]>([
+  ["no rival's write succeeds", 0, refusal(412, "PreconditionFailed")],
+  ["another client's writes are under way", 0, refusal(409, "ConditionalRequestConflict")],
+  ["one rival's write succeeds, and the others come too early", 1, refusal(409, "ConditionalRequestConflict")],
+])("check() judges the date of a new object alone: %s", async (_, writes, reply) => {
+  let left = Infinity;
+  const store = started({}, async (serve, operation) => {
+    await Promise.resolve();
+    const isRival = operation.startsWith("PUT") && operation.includes(".probe");
+    if (isRival) left -= 1;
+    return isRival && left < 0 ? reply : serve();
+  });
+  await store.check({ election: "e" });
+  await world.advance(HOUR_MS);
+  left = writes;
+  await expect(store.check({ election: "e" })).resolves.toMatchObject({ warnings: [] });
+});
+
+test("check() judges no date of an object that was deleted meanwhile", async () => {
+  let reads = 0;
+  const store = started({}, async (serve, operation) => {
+    await Promise.resolve();
+    if (operation.startsWith("GET") && operation.includes(".probe") && (reads += 1) === 2) bucket.objects.clear();
+    return serve();
+  });
+  await expect(store.check({ election: "e" })).resolves.toMatchObject({ warnings: [] });
+  expect(reads).toBe(2);
 });

@@ -88,6 +88,7 @@ describe.each(PROTOCOLS)("on %s", (protocol) => {
     await expect(store.fencedPut(newer, KEY, "1")).rejects.toThrow("is guarded by the election 'other'");
     for (const key of ["", "leasehold/e", "reports/../leasehold/e", "./leasehold/e", "reports/..", "."])
       await expect(store.seal(newer, key)).rejects.toThrow(ConfigurationError);
+    await expect(store.seal(newer, undefined as never)).rejects.toThrow("The key of a guarded object is undefined;");
   });
 
   test.for<[what: string, body: Uint8Array, headers: Record<string, string>]>([

@@ -6,6 +6,7 @@ import { ObjectStorageLeaseStore, type ObjectStorageLeaseStoreOptions } from "@l
 import { startObjectServer } from "@leasehold/test-kit/object-server/server";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Keys } from "../src/keys.ts";
+import { checkedOptions } from "../src/options.ts";
 import { lead } from "./object-world.ts";
 
 const client = new S3Client({ region: "eu-central-1" });
@@ -19,6 +20,10 @@ test("takes a client of either SDK, or a URL", () => {
   expect(new ObjectStorageLeaseStore({ url: "gs://leases" }).name).toBe("gcs");
 });
 
+test.each(["", "a.b/c-", "a/.", "..", "p".repeat(200)])("takes the prefix '%s'", (prefix) => {
+  expect(() => new ObjectStorageLeaseStore({ client, bucket: "leases", prefix })).not.toThrow();
+});
+
 test.each<[problem: string, options: unknown, says: string]>([
   ["neither a client nor a URL", {}, "it was given neither"],
   ["both", { client, url: "s3://leases" }, "it was given both"],
@@ -30,13 +35,34 @@ test.each<[problem: string, options: unknown, says: string]>([
   ["a bucket with capitals", { client, bucket: "Leases" }, "lower-case letters"],
   ["a prefix with a slash before it", { client, bucket: "leases", prefix: "/a" }, "not begin with a slash"],
   ["a prefix with a segment of dots", { client, bucket: "leases", prefix: "a/../b" }, "no segment"],
+  ["a prefix that is too long", { client, bucket: "leases", prefix: "p".repeat(201) }, "at most 200 letters"],
   ["a bucket beside a URL", { url: "s3://leases", bucket: "leases" }, "leave the options"],
+  ["a prefix beside a URL", { url: "s3://leases", prefix: "a" }, "leave the options"],
+  ["an access point of Object Lambda", { client, bucket: "leases--ol-s3" }, "an access point"],
+  ["a bucket of two letters", { client, bucket: "le" }, "3 to 222 lower-case letters"],
+  ["a bucket of 223 letters", { client, bucket: "l".repeat(223) }, "3 to 222 lower-case letters"],
+  ["a bucket with a hyphen after it", { client, bucket: "leases-" }, "3 to 222 lower-case letters"],
+  ["a user in a URL", { url: "s3://me@leases" }, "a user, a password or a port"],
+  ["a password in a URL", { url: "s3://:secret@leases" }, "a user, a password or a port"],
+  ["a port in a URL", { url: "s3://leases:9000" }, "a user, a password or a port"],
+  ["an endpoint that is no URL", { url: "s3://leases?endpoint=localhost" }, "endpoint is not a URL"],
+  ["an endpoint of another scheme", { url: "s3://leases?endpoint=ftp://localhost" }, "endpoint is not a URL"],
   ["another scheme", { url: "https://leases" }, "url cannot be read"],
   ["an unknown parameter", { url: "gs://leases?region=eu" }, "unknown parameter 'region'"],
   ["an unknown option", { client, bucket: "leases", table: "a" }, "table"],
 ])("refuses %s", (_, options, says) => {
   expect(() => new ObjectStorageLeaseStore(options as ObjectStorageLeaseStoreOptions)).toThrow(ConfigurationError);
   expect(() => new ObjectStorageLeaseStore(options as ObjectStorageLeaseStoreOptions)).toThrow(says);
+});
+
+test.each([
+  ["s3://lea", "lea", "leasehold/"],
+  ["s3://leases/", "leases", "leasehold/"],
+  ["s3://leases/team", "leases", "team/"],
+  ["gs://leases/team/a/", "leases", "team/a/"],
+  [`gs://${"l".repeat(222)}/a%2Fb`, "l".repeat(222), "a/b/"],
+])("the URL %s names the bucket %s and the prefix %s", (url, bucket, prefix) => {
+  expect(checkedOptions({ url })).toMatchObject({ bucket, prefix, service: { name: url.startsWith("s3") ? "s3" : "gcs" } });
 });
 
 test("refuses a lease on gcs whose renewals would be more than one every two seconds", () => {
@@ -56,7 +82,12 @@ test("no key of an election is the probe's, or an occurrence's", () => {
   }
   expect(keys.electionOf(keys.probe)).toBeUndefined();
   expect(keys.electionOf(keys.occurrence("e", "1"))).toBeUndefined();
-  expect(() => keys.occurrence("ä".repeat(100), "ö".repeat(100))).toThrow("at most 1024 fit");
+});
+
+test("the key of an occurrence has at most 1024 characters", () => {
+  const keyOf = (end: string): string => new Keys("").occurrence("ä".repeat(84), `${"ö".repeat(85)}${end}`);
+  expect(keyOf("abc")).toHaveLength(1_024);
+  expect(() => keyOf("abcd")).toThrow("takes 1025 characters as a key; at most 1024 fit");
 });
 
 test("a URL opens a client for another endpoint, which the store closes", async () => {

@@ -6,6 +6,7 @@ const LEASE = "/leasehold/e";
 
 describe.each(PROTOCOLS)("on %s", (protocol) => {
   test.for<[status: number, code: string, means: StoreErrorCode]>([
+    [300, "MultipleChoices", "STORE_REJECTED"],
     [400, "ExpiredToken", "STORE_UNAUTHENTICATED"],
     [401, "AuthenticationRequired", "STORE_UNAUTHENTICATED"],
     [403, "AccessDenied", "STORE_DENIED"],
@@ -22,12 +23,38 @@ describe.each(PROTOCOLS)("on %s", (protocol) => {
     world.answer((request) => (isWriteOf(request, LEASE) ? refusal(status, code, { "retry-after": "2" }) : undefined));
     const before = world.requests.length;
 
-    const mayHaveBeenApplied = status >= 500;
-    await expect(store.renew(lease, LIMITS)).rejects.toMatchObject({ code: means, mayHaveBeenApplied, retryAfterMs: 2_000 });
+    const mayHaveBeenApplied = status < 400 || status >= 500;
+    const failed = store.renew(lease, LIMITS);
+    await expect(failed).rejects.toMatchObject({ code: means, mayHaveBeenApplied, retryAfterMs: 2_000 });
+    await expect(failed).rejects.toThrow(`${code} (HTTP ${status})`);
 
     // The engine reads after an unknown outcome. The SDK sends nothing again. Google's gets a new token after 401.
     const sent = world.requests.slice(before).filter((request) => isWriteOf(request, LEASE));
     if (status !== 401) expect(sent).toHaveLength(1);
+  });
+
+  test("a write whose connection ends without a reply is sent once, and may have been carried out", async ({ open }) => {
+    const world = await open(protocol);
+    const store = world.store();
+    const lease = await lead(store);
+    world.answer((request) => {
+      if (isWriteOf(request, LEASE)) throw new Error("cut off");
+      return undefined;
+    });
+    const before = world.requests.length;
+    await expect(store.renew(lease, LIMITS)).rejects.toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: true });
+    expect(world.requests.slice(before).filter((request) => isWriteOf(request, LEASE))).toHaveLength(1);
+  });
+
+  test("no request that only reads may have been carried out as a write", async ({ open }) => {
+    const world = await open(protocol);
+    const store = world.store();
+    await store.check({ election: "e" });
+    world.answer((request) => (request.method === "GET" ? refusal(500, "InternalError") : undefined));
+    const failure = { code: "STORE_UNAVAILABLE", mayHaveBeenApplied: false };
+    await expect(store.read("e")).rejects.toMatchObject(failure);
+    await expect(store.list()[Symbol.asyncIterator]().next()).rejects.toMatchObject(failure);
+    await expect(store.inspect({ election: "e" })).rejects.toMatchObject(failure);
   });
 
   test("a write that met another one (409) is sent again, and succeeds", async ({ open }) => {
@@ -116,7 +143,8 @@ describe.each(PROTOCOLS)("on %s", (protocol) => {
     await expect(store.release(lease, LIMITS)).resolves.toBe("released");
 
     const refused = lead(store).catch((error: unknown) => error);
-    await expect(refused).resolves.toMatchObject({ code: "STORE_REJECTED", mayHaveBeenApplied: false });
+    const details = { code: "STORE_REJECTED", store: protocol, operation: "put", election: "e", mayHaveBeenApplied: false };
+    await expect(refused).resolves.toMatchObject(details);
     await expect(refused).resolves.toHaveProperty("message", expect.stringContaining('rule-id="old"'));
     await expect.poll(() => warnings).toEqual([expect.stringContaining('rule-id="old"')]);
     world.server.bucket.signs = {};
