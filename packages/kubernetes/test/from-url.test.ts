@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { StoreUrl, StoreUrlContext } from "@leasehold/core/provider";
 import { fromUrl } from "@leasehold/kubernetes";
 import { kubeConfigOf } from "@leasehold/test-kit/stores/kubernetes";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { stringify } from "yaml";
 
 async function folder(): Promise<string> {
@@ -27,6 +27,44 @@ test.for([
   await writeFile(file, textOf(kubeConfigOf("https://10.0.0.1:6443", {}, { tokenFile: "token" })));
   expect((await open({ kubeconfig: file })).capabilities.pause).toBe(true);
   expect((await open({ "go-candidates": "true" }, { KUBECONFIG: file })).capabilities.pause).toBe(false);
+});
+
+test.each<readonly [parts: Partial<StoreUrl>, says: string | undefined]>([
+  [{}, undefined],
+  [{ authority: "team-a", parameters: new Map([["go-candidates", "true"]]) }, undefined],
+  [{ authority: "" }, "a URL of kubernetes: names a namespace, and nothing behind it: kubernetes://NAMESPACE."],
+  [{ authority: "Jobs" }, "names a namespace"],
+  [{ authority: "jobs:1" }, "names a namespace"],
+  [{ path: "e" }, "names a namespace"],
+  [{ parameters: new Map([["go-candidates", "yes"]]) }, "go-candidates is 'true', or left out."],
+])("a URL with %o is checked", (parts, says) => {
+  const url = { scheme: "kubernetes", authority: "jobs", path: "", parameters: new Map(), ...parts } as StoreUrl;
+  const check = (): void => fromUrl["kubernetes"]!.check?.(url);
+  if (says === undefined) expect(check).not.toThrow();
+  else expect(check).toThrow(says);
+});
+
+test("a pod's own account is used unless the URL names a kubeconfig", async () => {
+  const inPod = { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443", KUBECONFIG: "/missing" };
+  // The options of the store read the variables of the process itself.
+  vi.stubEnv("KUBERNETES_SERVICE_HOST", "10.0.0.1");
+  vi.stubEnv("KUBERNETES_SERVICE_PORT", "443");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect((await open({}, inPod)).name).toBe("kubernetes");
+  await expect(open({ kubeconfig: "/other" }, inPod)).rejects.toThrow("The kubeconfig /other cannot be read (ENOENT).");
+  await expect(open({}, { ...inPod, KUBERNETES_SERVICE_HOST: "" })).rejects.toThrow("/missing cannot be read (ENOENT).");
+});
+
+test.each([
+  ["certificate-authority", { "certificate-authority": "a/file" }, {}],
+  ["client-certificate", {}, { "client-certificate": "a/file" }],
+  ["client-key", {}, { "client-key": "a/file" }],
+  ["tokenFile", {}, { tokenFile: "a/file" }],
+])("%s is relative to the kubeconfig", async (_, cluster, user) => {
+  const path = await folder();
+  await writeFile(join(path, "config"), JSON.stringify(kubeConfigOf("https://10.0.0.1:6443", cluster, user)));
+  const store = await open({ kubeconfig: join(path, "config") });
+  await expect(store.read("e")).rejects.toThrow(`the file ${join(path, "a/file")} cannot be read (ENOENT)`);
 });
 
 test("a kubeconfig that cannot be used is refused, and no message shows what is in it", async () => {
