@@ -60,7 +60,7 @@ test.for<readonly [string, Reply, Partial<StoreError>]>([
   const store = new KubernetesLeaseStore({ kubeConfig: kubeConfigOf(server.url) });
   const error = await errorOf(store.acquire({ ...REQUEST, election: "refused" }));
   server.api.intercept = undefined;
-  expect(error).toMatchObject(expected);
+  expect(error).toMatchObject({ operation: "put", election: "refused", ...expected });
 });
 
 test("a namespace that does not exist is named as missing", async () => {
@@ -89,10 +89,23 @@ test("no request goes out for an election that is no name of a Lease", async () 
     () => store.read("Nightly"),
     () => store.acquire({ ...REQUEST, election: "Nightly" }),
     () => store.check({ election: "Nightly" }),
+    () => store.inspect({ election: "Nightly" }),
+    () => store.inspect({ election: 7 as never }),
     () => store.break("Nightly", { reason: "r" }),
   ];
   for (const call of calls) expect(await errorOf(call())).toMatchObject({ code: "CONFIGURATION" });
   expect(server.requests.slice(before)).toEqual([]);
+});
+
+test("an inspection that gets no answer ends after its time, and has written nothing", async () => {
+  const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+  await new Promise((resolve) => silent.once("listening", resolve));
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const store = new KubernetesLeaseStore({ kubeConfig: kubeConfigOf(url) });
+  const error = await errorOf(store.inspect({ election: "e", timeoutMs: 50 }));
+  expect(error).toMatchObject({ code: "STORE_TIMEOUT", operation: "check", election: "e", mayHaveBeenApplied: false });
+  silent.closeAllConnections();
+  silent.close();
 });
 
 test("check names each right that is missing, and inspect the same", async () => {

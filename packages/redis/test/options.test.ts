@@ -1,5 +1,6 @@
 import { ConfigurationError } from "@leasehold/core";
-import { RedisLeaseStore, type RedisLeaseStoreOptions } from "@leasehold/redis";
+import type { StoreUrl } from "@leasehold/core/provider";
+import { fromUrl, RedisLeaseStore, type RedisLeaseStoreOptions } from "@leasehold/redis";
 import { Redis } from "ioredis";
 import { createClient, createCluster } from "redis";
 import { expect, test } from "vitest";
@@ -27,11 +28,26 @@ test.each<[problem: string, options: unknown, says: string]>([
   ["another scheme", { url: "http://127.0.0.1:6379" }, "url cannot be read"],
   ["a password with a slash", { url: "redis://user:lamp/light@127.0.0.1" }, "url cannot be read"],
   ["a database that is no number", { url: "redis://127.0.0.1/leases" }, "url cannot be read"],
+  ["a prefix that is no text", { client, prefix: 7 }, "prefix is 7; it must be a text"],
+  ["a prefix with half a character", { client, prefix: "\ud83d" }, "it must be a text"],
   ["a prefix with a brace", { client, prefix: "a{b" }, "without braces"],
   ["an unknown option", { client, keyPrefix: "a" }, "keyPrefix"],
 ])("refuses %s", (_, options, says) => {
   expect(() => new RedisLeaseStore(options as RedisLeaseStoreOptions)).toThrow(ConfigurationError);
   expect(() => new RedisLeaseStore(options as RedisLeaseStoreOptions)).toThrow(says);
+});
+
+test.each([
+  ["redis", "host:6379", "", true],
+  ["rediss", "user@host", "12", true],
+  ["redis", "", "", false],
+  ["redis", "a,b", "", false],
+  ["rediss", "host", "leases", false],
+])("%s://%s/%s names one host and a database: %s", (scheme, authority, path, isFine) => {
+  const check = (): void => fromUrl[scheme]!.check?.({ scheme, authority, path } as StoreUrl);
+  if (isFine) expect(check).not.toThrow();
+  else
+    expect(check).toThrow(`a URL of ${scheme}: names one host, and the number of a database or none: ${scheme}://HOST:6379/0.`);
 });
 
 test("no error shows the password of a URL", () => {
