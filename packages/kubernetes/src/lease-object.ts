@@ -45,7 +45,6 @@ type Binding = readonly [holderIdentity: string, transitions: number, acquireTim
 interface Basis {
   readonly resourceVersion: string;
   readonly binding: Binding;
-  readonly durationS: number | null;
   readonly termId: string | null;
 }
 
@@ -65,8 +64,7 @@ export function storedOf({ metadata, spec }: LeaseObject): StoredRecord {
   const binding = bindingOf(found);
   const data = recordOf(metadata?.annotations?.[ANNOTATION], found, binding);
   const { termId = null } = (data ?? {}) as Partial<LeaseRecord>;
-  const resourceVersion = metadata?.resourceVersion ?? "";
-  const basis: Basis = { resourceVersion, binding, durationS: found.leaseDurationSeconds ?? null, termId };
+  const basis: Basis = { resourceVersion: metadata?.resourceVersion ?? "", binding, termId };
   return { data, version: JSON.stringify(basis) };
 }
 
@@ -145,7 +143,7 @@ export function cannotBind(election: string): UnsupportedError {
  */
 function basisOf(version: string): Basis {
   if (version.startsWith("{")) return JSON.parse(version) as Basis;
-  return { resourceVersion: "1", binding: ["", 0, null, null], durationS: null, termId: null };
+  return { resourceVersion: "1", binding: ["", 0, null, null], termId: null };
 }
 
 /**
@@ -168,7 +166,7 @@ function specOf(election: string, record: LeaseRecord, basis: Basis | undefined,
   if (broken && basis && breaksForeign(record, basis)) {
     // A client-go holder would take back a Lease without a holder at once. So the break names another holder, and the former one
     // stops in time.
-    return { ...specOfBinding(basis.binding), holderIdentity: BROKEN + broken.id, leaseDurationSeconds: basis.durationS };
+    return { ...specOfBinding(basis.binding), holderIdentity: BROKEN + broken.id };
   }
   const renewTime = timeAfter(basis?.binding[3], nowMs);
   if (termId === null) {

@@ -1,5 +1,5 @@
 import { isLeaseholdError } from "@leasehold/core";
-import { ProcessClock, promptNetwork, type Network } from "@leasehold/core/testing";
+import { ProcessClock, promptNetwork, VirtualClock, type Network } from "@leasehold/core/testing";
 import { failure } from "@leasehold/test-kit/simulated/kubernetes-objects";
 import { simulatedTransport } from "@leasehold/test-kit/simulated/kubernetes-transport";
 import { expect, test } from "vitest";
@@ -83,12 +83,33 @@ test.for([
 });
 
 test("a watch that the server ends at once, or refuses, fails: its caller waits before the next", async () => {
-  const once = new Watched();
-  await once.world.clock.advance(10);
-  once.world.api.expireWatches();
-  await once.world.clock.advance(10);
-  expect(isLeaseholdError(await once.world.clock.runUntil(once.ended), "STORE_UNAVAILABLE")).toBe(true);
+  for (const [ms, goesOn] of [
+    [10, false],
+    [998, false],
+    [999, true],
+  ] as const) {
+    const once = new Watched();
+    await once.world.clock.advance(ms);
+    once.world.api.expireWatches();
+    // The end arrives a millisecond later.
+    await once.world.clock.advance(10);
+    if (goesOn) await once.stop();
+    const failed = isLeaseholdError(await once.world.clock.runUntil(once.ended), "STORE_UNAVAILABLE");
+    expect(failed, `after ${ms} ms`).toBe(!goesOn);
+  }
   const refused = new Watched();
   refused.world.api.intercept = () => failure(403, "Forbidden", "the account may not watch");
   expect(isLeaseholdError(await refused.world.clock.runUntil(refused.ended), "STORE_DENIED")).toBe(true);
+});
+
+test("a caller that stops at the first wake-up ends the request", async () => {
+  let sent: AbortSignal | undefined;
+  const events = (async function* () {})();
+  const watch = async (_: string, signal: AbortSignal): Promise<AsyncIterable<never>> => {
+    sent = signal;
+    return await Promise.resolve(events);
+  };
+  const records = new KubernetesRecordStore({ watch, call: () => expect.fail("not sent") }, "default", new VirtualClock());
+  for await (const _ of records.watch(ELECTION, { signal: new AbortController().signal })) break;
+  expect(sent?.aborted).toBe(true);
 });
