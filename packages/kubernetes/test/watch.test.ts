@@ -4,7 +4,7 @@ import { failure } from "@leasehold/test-kit/simulated/kubernetes-objects";
 import { simulatedTransport } from "@leasehold/test-kit/simulated/kubernetes-transport";
 import { expect, test } from "vitest";
 import { KubernetesRecordStore } from "../src/kubernetes-record-store.ts";
-import { failureOf } from "../src/transport.ts";
+import { failureOf, type Json } from "../src/transport.ts";
 import { ELECTION, KubernetesWorld } from "./kubernetes-world.ts";
 
 /** A watch, and the number of its wake-ups so far. */
@@ -102,14 +102,28 @@ test("a watch that the server ends at once, or refuses, fails: its caller waits 
   expect(isLeaseholdError(await refused.world.clock.runUntil(refused.ended), "STORE_DENIED")).toBe(true);
 });
 
-test("a caller that stops at the first wake-up ends the request", async () => {
+/** Watches on a server that sends these events. Ends at the first wake-up, or goes on. Returns the request's signal. */
+async function watchEvents(events: readonly Json[], endsAtOnce: boolean): Promise<AbortSignal | undefined> {
   let sent: AbortSignal | undefined;
-  const events = (async function* () {})();
-  const watch = async (_: string, signal: AbortSignal): Promise<AsyncIterable<never>> => {
+  const watch = async (_: string, signal: AbortSignal): Promise<AsyncIterable<Json>> => {
     sent = signal;
-    return await Promise.resolve(events);
+    return await Promise.resolve(
+      (async function* () {
+        yield* events;
+      })(),
+    );
   };
   const records = new KubernetesRecordStore({ watch, call: () => expect.fail("not sent") }, "default", new VirtualClock());
-  for await (const _ of records.watch(ELECTION, { signal: new AbortController().signal })) break;
-  expect(sent?.aborted).toBe(true);
+  for await (const _ of records.watch(ELECTION, { signal: new AbortController().signal })) if (endsAtOnce) break;
+  return sent;
+}
+
+test("a caller that stops at the first wake-up ends the request", async () => {
+  expect((await watchEvents([], true))?.aborted).toBe(true);
+});
+
+test("an error in place of an event fails the watch", async () => {
+  const failed = (object: Json): Promise<unknown> => watchEvents([{ type: "ERROR", object }], false);
+  await expect(failed({ kind: "Status", code: 403, message: "no" })).rejects.toMatchObject({ code: "STORE_DENIED" });
+  await expect(failed({})).rejects.toThrow("HTTP 0: the answer does not come from Kubernetes' API server.");
 });
