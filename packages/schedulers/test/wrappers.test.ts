@@ -140,7 +140,8 @@ describe("with the system's time,", () => {
 
     expect(String(errors[0])).toMatch(/Leave its option 'context' out/);
     const byHand = viaCron.oncePerTick({ store: new MemoryLeaseStore(), name: NAME }, () => "closed");
-    await expect(byHand.call(undefined)).rejects.toThrow("a context that is not its CronJob");
+    for (const context of [undefined, { lastDate: () => null }, { cronTime: { getNextDateFrom: () => null } }])
+      await expect(byHand.call(context)).rejects.toThrow("a context that is not its CronJob");
   });
 
   test("cron's errorHandler gets an error of the job", async () => {
