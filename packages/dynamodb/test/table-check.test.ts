@@ -92,6 +92,9 @@ describe("a global table of version 2017.11.29, which DescribeTable does not sho
     await world.putItem({ ...(await world.item())!, ...MARKS });
     const before = await world.item();
     const store = world.store();
+    const lister = world.store();
+    await expect(Array.fromAsync(lister.list())).resolves.toMatchObject([{ election: ELECTION }]);
+    await expect(world.witness.failureOf(lister.check({ election: ELECTION }))).resolves.toMatchObject(REFUSED);
     await expect(store.read(ELECTION)).resolves.toMatchObject({ term: 1 });
 
     await expect(world.witness.failureOf(store.acquire(acquiring()))).resolves.toMatchObject(REFUSED);

@@ -40,7 +40,6 @@ export class HttpTransport implements ApiTransport {
 
   async #send({ method, path, body }: ApiRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const { authorization, tls } = await this.#access.credentials();
-    signal.throwIfAborted();
     const content = body === undefined ? undefined : JSON.stringify(body);
     const { server } = this.#access;
     const url = new URL(server.href.replace(/\/$/, "") + path);

@@ -108,6 +108,33 @@ test("an inspection that gets no answer ends after its time, and has written not
   silent.close();
 });
 
+test("an answer may end a piece in the middle of a character", async () => {
+  const lease = Buffer.from(
+    JSON.stringify({ kind: "Lease", metadata: { name: "e", resourceVersion: "7" }, spec: { holderIdentity: "ä" } }),
+  );
+  const slow = createServer((_, response) => {
+    const middle = lease.indexOf(Buffer.from("ä")) + 1;
+    response.write(lease.subarray(0, middle), () => setTimeout(() => response.end(lease.subarray(middle)), 20));
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => slow.once("listening", resolve));
+  const access = podAccess(systemClock, { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: "1" }, folder);
+  const slowServer = new URL(`http://127.0.0.1:${(slow.address() as AddressInfo).port}`);
+  const transport = new HttpTransport({ ...access, server: slowServer, credentials: () => Promise.resolve({ tls: {} }) });
+  const answer = await transport.call({ method: "GET", path: LEASES }, AbortSignal.timeout(60_000));
+  expect(answer["spec"]).toEqual({ holderIdentity: "ä" });
+  slow.closeAllConnections();
+  slow.close();
+});
+
+test("a watch that is refused says why", async () => {
+  server.api.allows = (verb) => verb !== "watch";
+  const store = new KubernetesLeaseStore({ kubeConfig: kubeConfigOf(server.url) });
+  const signal = AbortSignal.timeout(60_000);
+  const error = await errorOf(Array.fromAsync(store.records.watch!("e", { signal })));
+  server.api.allows = () => true;
+  expect(error).toMatchObject({ code: "STORE_DENIED", operation: "watch", election: "e", mayHaveBeenApplied: false });
+});
+
 test("check names each right that is missing, and inspect the same", async () => {
   server.api.allows = (verb) => verb === "get" || verb === "patch" || verb === "review";
   const store = new KubernetesLeaseStore({ kubeConfig: kubeConfigOf(server.url) });

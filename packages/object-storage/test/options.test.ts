@@ -35,6 +35,7 @@ test.each<[problem: string, options: unknown, says: string]>([
   ["a bucket with capitals", { client, bucket: "Leases" }, "lower-case letters"],
   ["a prefix with a slash before it", { client, bucket: "leases", prefix: "/a" }, "not begin with a slash"],
   ["a prefix with a segment of dots", { client, bucket: "leases", prefix: "a/../b" }, "no segment"],
+  ["a prefix with a dot before it", { client, bucket: "leases", prefix: "./b" }, "no segment"],
   ["a prefix that is too long", { client, bucket: "leases", prefix: "p".repeat(201) }, "at most 200 letters"],
   ["a bucket beside a URL", { url: "s3://leases", bucket: "leases" }, "leave the options"],
   ["a prefix beside a URL", { url: "s3://leases", prefix: "a" }, "leave the options"],

@@ -244,7 +244,8 @@ describe("with the system's time,", () => {
         await new Promise((resolve) => setTimeout(resolve, 5_000));
         seen.push(`done, aborted: ${signal.aborted}`);
       }
-      onModuleDestroy(): void {
+      async onModuleDestroy(): Promise<void> {
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
         seen.push("own hook");
       }
     }

@@ -1,8 +1,9 @@
 /** Servers over HTTP, as users open them, and mistakes of their setup. */
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { makeCertificates, opensslMissing } from "@leasehold/test-kit/backends/certificates";
 import { memoryFolder } from "@leasehold/test-kit/backends/memory-folder";
@@ -71,6 +72,13 @@ test("a port or a directory in use is refused at once, and nothing is left open"
   await expect(servers.open("a")).rejects.toThrow("in use by another process");
   await store.close();
   await (await servers.open("a")).close();
+});
+
+test("a directory that cannot be used is refused with the code of its file system", async () => {
+  const file = join(await memoryFolder("leasehold-voting-"), "file");
+  await writeFile(file, "");
+  const servers = await Servers.of(["a"]);
+  await expect(servers.open("a", { stateDirectory: file })).rejects.toThrow(`stateDirectory ${file} cannot be used (EEXIST):`);
 });
 
 test("a closed server unlocks its directory once its last write has ended", async () => {

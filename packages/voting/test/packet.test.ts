@@ -1,5 +1,8 @@
 /** The packets that servers sign, and the packets that they accept. */
+import { once } from "node:events";
+import { VirtualClock } from "@leasehold/core/testing";
 import { describe, expect, test } from "vitest";
+import { PacketClient } from "../src/packet-client.ts";
 import { packetOf, replyOf, Seal } from "../src/packet.ts";
 import { ANSWERS, HEADER, OPTIONAL_IN_ANSWERS, OPTIONAL_IN_REQUESTS, REQUESTS, SIGN } from "./example-messages.ts";
 
@@ -122,4 +125,17 @@ test("a seal is valid for one secret and one body only", () => {
   for (const signature of [theirs.sign(body), ours.sign("bodY"), ours.sign(body).slice(1), "", undefined, 5, [ours.sign(body)]]) {
     expect(ours.isOurs(body, signature)).toBe(false);
   }
+});
+
+test("a packet's time ends its request, and no timer is left after an answer", async () => {
+  const clock = new VirtualClock();
+  const client = new PacketClient({ clock, servers: [], seal: {} as never, http: {} as never });
+  await client.within(5_000, () => Promise.resolve());
+  expect(clock.nextTimerInMs).toBeUndefined();
+  const late = client.within(5_000, async (signal) => {
+    await once(signal, "abort");
+    return clock.monotonicMs();
+  });
+  const begunMs = clock.monotonicMs();
+  expect(await clock.runUntil(late)).toBe(begunMs + 5_000);
 });

@@ -139,3 +139,9 @@ test("a directory belongs to one server until its process ends in any way", asyn
   unlock();
   (await lockDirectory(directory))();
 });
+
+test("a lock that is no file of SQLite is an error of its own, and not another server", async () => {
+  const directory = await folder();
+  await writeFile(join(directory, "lock"), "x".repeat(4_096));
+  await expect(lockDirectory(directory)).rejects.toThrow("file is not a database");
+});

@@ -36,8 +36,7 @@ export function checkNoOtherLibrary(path: string): void {
 
 function otherLibrary(): string | undefined {
   try {
-    const [found] = OTHER_SQLITE.exec(readFileSync("/proc/self/maps", "utf8")) ?? [];
-    return found?.slice(1);
+    return OTHER_SQLITE.exec(readFileSync("/proc/self/maps", "utf8"))?.[0].slice(1);
   } catch {
     return undefined;
   }
