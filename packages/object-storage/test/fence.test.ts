@@ -110,6 +110,35 @@ describe.each(PROTOCOLS)("on %s", (protocol) => {
     },
   );
 
+  test.for<[fence: string, says: string | undefined]>([
+    ["4 other w e", undefined],
+    ["5 mine w e", undefined],
+    ["5 other w e", "term 5"],
+    ["6 mine w e", "term 6"],
+    ["x mine w e", "its metadata has a fence that cannot be read"],
+    ["5 mine w", "its metadata has a fence that cannot be read"],
+    ["5 mine w %E0%A4%A", "its metadata has a fence that cannot be read"],
+    ["5 mine w f", "is guarded by the election 'f', not by 'e'"],
+  ])("the fence '%s' of an object lets term 5 write, or says why not: %s", async ([fence, says], { open }) => {
+    const world = await open(protocol);
+    const metadata = protocol === "s3" ? "x-amz-meta-leasehold-fence" : "x-goog-meta-leasehold-fence";
+    world.server.bucket.put(KEY, new TextEncoder().encode("0"), { [metadata]: fence }, undefined);
+    const writing = world.store().fencedPut(fakeLeadership({ election: "e", term: 5, termId: "mine" }), KEY, "1");
+    if (says !== undefined) await expect(writing).rejects.toThrow(says);
+    await writing.catch(() => undefined);
+    expect(lineOf(world.textOf(KEY))).toBe(says === undefined ? "1" : "0");
+  });
+
+  test("a write that meets others each time fails after five tries", async ({ open }) => {
+    const world = await open(protocol);
+    world.answer((request) => (isWriteOf(request, KEY) ? refusal(412, "PreconditionFailed") : undefined));
+    const writing = world.store().fencedPut(leadership(1), KEY, "1");
+    const details = { store: protocol, operation: "fenced-put", election: "e", mayHaveBeenApplied: false };
+    await expect(writing).rejects.toMatchObject({ code: "STORE_CONFLICT", ...details });
+    await expect(writing).rejects.toThrow(`others kept writing the object '${KEY}'.`);
+    expect(world.requests.filter((request) => isWriteOf(request, KEY))).toHaveLength(5);
+  });
+
   test("a service that keeps no conditions guards nothing", async ({ open }) => {
     const world = await open(protocol);
     world.server.bucket.laxity = "ignores-version";
