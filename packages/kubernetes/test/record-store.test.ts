@@ -57,6 +57,12 @@ test.for(["read", "list", "acquire"] as const)("a Lease without a resourceVersio
   expect(error).toMatchObject({ code: "STORE_UNAVAILABLE", mayHaveBeenApplied: call === "acquire" });
 });
 
+test.each([{}, { items: null }, { items: [] }])("a list of no Leases may have no items: %j", async (items) => {
+  const world = new KubernetesWorld();
+  world.api.intercept = () => ({ status: 200, body: { kind: "LeaseList", metadata: {}, ...items } });
+  await expect(world.clock.runUntil(Array.fromAsync(world.store().list()))).resolves.toEqual([]);
+});
+
 test("a list whose token has expired goes on with the names after it, and shows none twice", async () => {
   const world = new KubernetesWorld();
   const names = Array.from({ length: 250 }, (_, at) => `e-${String(at).padStart(3, "0")}`);

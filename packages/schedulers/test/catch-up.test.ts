@@ -249,6 +249,18 @@ test("a tick that was missed during its wait is over, and is read once", async (
   expect(requests).toBe(6);
 });
 
+test("a tick that its host has noticed too late to start it is caught up with", async () => {
+  const host = new Host(world, service);
+  const job = start(host, all, () => 0, { startWithinMs: 10_000 });
+  await world.advance(500);
+  host.clock.pause();
+  await world.advance(MINUTE_MS + 11_000);
+  host.clock.resume();
+  await world.advance(2 * MINUTE_MS);
+  await world.runUntil(job.close());
+  expect(done.toSorted((x, y) => x - y)).toEqual([0, 1, 2, 3]);
+});
+
 test("a host that is up sends no more requests with catchUp than without it, but for its first look back", async () => {
   const count = async (catchUp?: object): Promise<number> => {
     let requests = 0;
