@@ -1,5 +1,5 @@
 import { fromUrl } from "@leasehold/object-storage";
-import { storeUrl } from "@leasehold/test-kit/stores/store-url";
+import { NOTHING, storeUrl } from "@leasehold/test-kit/stores/store-url";
 import { expect, test } from "vitest";
 
 test.each<[text: string, says: string | undefined]>([
@@ -23,7 +23,7 @@ test.each([
 ])("%s needs the package %s, and its bucket is made by '%s'", async (text, sdk, creation) => {
   const url = storeUrl(text);
   const scheme = fromUrl[url.scheme]!;
-  expect([scheme.packages?.(url), scheme.creation?.(url)]).toEqual([[sdk], [creation]]);
-  await using store = await scheme.open(url, { env: {}, readFile: () => expect.fail("names no file") });
+  await using store = await scheme.open(url, NOTHING);
+  expect([scheme.packages?.(url), scheme.creation?.(url, store)]).toEqual([[sdk], [creation]]);
   expect(store.name).toBe(url.scheme === "gs" ? "gcs" : "s3");
 });

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { ConfigurationError, oncePerOccurrence, type ClaimedLeadership } from "@leasehold/core";
 import { sleep } from "@leasehold/core/provider";
 import { VirtualClock, type SimulatedRecordService } from "@leasehold/core/testing";
@@ -109,6 +110,16 @@ describe("every", () => {
 
     expect(done).toHaveLength(1);
     expect(world.pendingTimers).toBe(0);
+  });
+
+  test("leaves no listener on its signal after a tick", async () => {
+    const { signal } = new AbortController();
+    const job = start(new Host(world, service), () => 0, { signal });
+    await world.advance(10_000);
+    const before = getEventListeners(signal, "abort").length;
+    await world.advance(5 * PERIOD_MS);
+    expect(getEventListeners(signal, "abort")).toHaveLength(before);
+    await world.runUntil(job.close());
   });
 
   test("does not do a tick that its host notices later than startWithinMs", async () => {

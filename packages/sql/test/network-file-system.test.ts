@@ -17,15 +17,31 @@ test("a file system of another machine is known by its number", () => {
   expect(networkFileSystem(0xef53)).toBeUndefined();
 });
 
-test.runIf(process.platform === "linux")("a store warns its electors once of a file on NFS", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "sqltest-"));
-  onTestFinished(async () => rm(folder, { recursive: true }));
+/** Gives every file system the number that NFS has on Linux. */
+function mountNfs(): void {
   const statfs = vi.spyOn(fs, "statfsSync").mockReturnValue({ type: 0x6969 } as StatsFs);
   syncBuiltinESMExports();
   onTestFinished(() => {
     statfs.mockRestore();
     syncBuiltinESMExports();
   });
+}
+
+test.each([
+  ["linux", true],
+  ["darwin", false],
+])("on %s a number of Linux means NFS: %s", (platform, isMeant) => {
+  const own = Object.getOwnPropertyDescriptor(process, "platform")!;
+  Object.defineProperty(process, "platform", { ...own, value: platform });
+  onTestFinished(() => void Object.defineProperty(process, "platform", own));
+  mountNfs();
+  expect(networkFileWarning("/leases.db") !== undefined).toBe(isMeant);
+});
+
+test.runIf(process.platform === "linux")("a store warns its electors once of a file on NFS", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "sqltest-"));
+  onTestFinished(async () => rm(folder, { recursive: true }));
+  mountNfs();
   const warn = vi.fn<(message: string) => void>();
   const ignore = (): void => undefined;
   const logger = { debug: ignore, info: ignore, warn, error: ignore };

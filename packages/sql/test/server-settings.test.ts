@@ -47,6 +47,12 @@ describe("mysql", () => {
   });
 });
 
+test("mysql warns of a log whose setting the server does not show", () => {
+  expect(mysqlWarnings(new Map([["log_bin", "ON"]]))).toEqual([
+    expect.stringMatching(/^sync_binlog is unknown: .* Set it to 1\.$/),
+  ]);
+});
+
 test("postgres warns of settings by which no write is durable", () => {
   expect(postgresWarnings(new Map([["fsync", "on"]]))).toEqual([]);
   expect(postgresWarnings(new Map([["fsync", "off"]]))).toEqual([expect.stringMatching(/^fsync is off: .* Set it to on\.$/)]);

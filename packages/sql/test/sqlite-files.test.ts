@@ -4,6 +4,7 @@ import { link, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { systemClock, type Clock } from "@leasehold/core/provider";
+import { VirtualClock } from "@leasehold/core/testing";
 import { afterEach, describe, expect, vi } from "vitest";
 import { LIMITS } from "@leasehold/test-kit/acquisitions";
 import { failureOf } from "@leasehold/test-kit/failure";
@@ -55,6 +56,21 @@ await describeDatabases(["sqlite"], (test) => {
     const line = [process.execPath, "--conditions=@leasehold/source", "--input-type=module", "-e", CHECK, world.place];
     const { stdout } = spawnSync("/bin/sh", ["-c", 'ulimit -f 1; exec "$@"', "sh", ...line], { cwd: import.meta.dirname });
     expect(String(stdout)).toBe("STORE_UNAVAILABLE");
+  });
+
+  test("fail a transaction at once that cannot begin for a lasting reason", async ({ world }) => {
+    const clock = new VirtualClock();
+    const database = new SqliteDatabase(world.place, clock);
+    await database.inspect();
+    const { exec } = DatabaseSync.prototype;
+    vi.spyOn(DatabaseSync.prototype, "exec").mockImplementation(function (this: DatabaseSync, sql) {
+      if (sql.includes("BEGIN")) throw Object.assign(new Error("disk I/O error"), { code: "ERR_SQLITE_ERROR", errcode: 10 });
+      exec.call(this, sql);
+    });
+    const begunMs = clock.monotonicMs();
+    await expect(clock.runUntil(database.transaction(() => Promise.resolve("done")))).rejects.toThrow("disk I/O error");
+    expect(clock.monotonicMs()).toBe(begunMs);
+    await database.close();
   });
 
   test("that cannot be opened stay closed, and the next call tries again", async ({ world }) => {
