@@ -62,10 +62,8 @@ await describeDatabases(["sqlite"], (test) => {
     const clock = new VirtualClock();
     const database = new SqliteDatabase(world.place, clock);
     await database.inspect();
-    const { exec } = DatabaseSync.prototype;
-    vi.spyOn(DatabaseSync.prototype, "exec").mockImplementation(function (this: DatabaseSync, sql) {
-      if (sql.includes("BEGIN")) throw Object.assign(new Error("disk I/O error"), { code: "ERR_SQLITE_ERROR", errcode: 10 });
-      exec.call(this, sql);
+    vi.spyOn(DatabaseSync.prototype, "exec").mockImplementation(() => {
+      throw Object.assign(new Error("disk I/O error"), { code: "ERR_SQLITE_ERROR", errcode: 10 });
     });
     const begunMs = clock.monotonicMs();
     await expect(clock.runUntil(database.transaction(() => Promise.resolve("done")))).rejects.toThrow("disk I/O error");
