@@ -1,4 +1,5 @@
 import type { StoreUrl } from "@leasehold/core/provider";
+import { storeUrl } from "@leasehold/test-kit/stores/store-url";
 import { expect, test } from "vitest";
 import { fromUrl, urlOptions } from "../src/from-url.ts";
 
@@ -22,6 +23,20 @@ test("a connection string that is not set, or for another account, is refused", 
   const parameters = { "connection-string-env": "AZURE" };
   expect(() => urlOptions(url(parameters), { env: {} })).toThrow("names the variable AZURE, which is not set");
   expect(() => urlOptions(url(parameters, "other"), { env: { AZURE } })).toThrow("the URL names the account other");
+});
+
+test.each<[text: string, says: string | undefined]>([
+  ["azure-blob://acc/leases", undefined],
+  ["azure-blob://acc/leases?endpoint=https://acc.example", undefined],
+  ["azure-blob://acc/leases?connection-string-env=AZURE", undefined],
+  ["azure-blob:///leases", "names an account and a container: azure-blob://ACCOUNT/CONTAINER."],
+  ["azure-blob://acc", "names an account and a container"],
+  ["azure-blob://acc/leases/e", "names an account and a container"],
+  ["azure-blob://acc/leases?endpoint=https://a&connection-string-env=A", "has endpoint or connection-string-env, and not both."],
+])("%s is checked", (text, says) => {
+  const check = (): void => fromUrl["azure-blob"]!.check(storeUrl(text));
+  if (says === undefined) expect(check).not.toThrow();
+  else expect(check).toThrow(says);
 });
 
 test("a URL needs @azure/identity unless it names a connection string", () => {

@@ -171,6 +171,11 @@ describe("an impossible place is a configuration error before any request", () =
     expect(message("X".repeat(63))).toContain(`containerName is "${"X".repeat(63)}";`);
   });
 
+  test("the store of fleets is made once", () => {
+    const store = new BlobLeaseStore({ connectionString, containerName: "leases" });
+    expect(store.fleets).toBe(store.fleets);
+  });
+
   test("an object that is not a client is refused with the right kind of client", () => {
     expect(String(refusalOf({ container: {} as never }))).toContain("container is not a ContainerClient of @azure/storage-blob.");
     expect(String(refusalOf({ blob: {} as never }))).toContain("blob is not a BlobClient of @azure/storage-blob.");

@@ -143,6 +143,12 @@ describe("a lease of a blob", () => {
       }
     });
 
+    it("as released in the history of the next term, which this process also wins", async () => {
+      await azure.run(a.store.release(await win(), LIMITS));
+      await win();
+      expect(await azure.run(b.store.read(ELECTION))).toMatchObject({ term: 2, history: [{ end: "released" }, { term: 2 }] });
+    });
+
     it("or forgotten, and then no process counts it as its own", async () => {
       const lease = await win();
       expect(await azure.run(a.store.read(ELECTION))).toMatchObject({ state: "held" });
