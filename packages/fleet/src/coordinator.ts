@@ -1,14 +1,13 @@
 // The coordinator is the member that holds the head. Each round reads the slots, computes the next plan and writes it.
 
 import { LeaseholdError } from "@leasehold/core";
-import type { FleetTotals } from "@leasehold/core/diagnostics";
 import type { Lease } from "@leasehold/core/provider";
 import type { StoredPlan } from "./fleet-records.ts";
 import type { FleetContext } from "./fleet-reporter.ts";
 import { Lasting } from "./lasting.ts";
 import { emptyPlan, type Plan, type Seen, type SeenSlot } from "./plan.ts";
 import { encodeHead, NO_HEAD } from "./plan-text.ts";
-import { revise, type GivenBack, type Revision, type Wishes } from "./revise.ts";
+import { revise, type GivenBack, type Wishes } from "./revise.ts";
 import { ShardList } from "./shard-list.ts";
 import { SlotWatch } from "./slot-watch.ts";
 
@@ -32,6 +31,10 @@ export class Coordinator {
   isOver = false;
   /** True if the last round found exactly one living member. */
   isAlone = false;
+  /** The number of failed rounds in a row. */
+  failures = 0;
+  /** The plan of this coordinator's last acknowledged write. While a write is under way, it is unknown which plan is stored. */
+  stored: StoredPlan | undefined;
   readonly #context: FleetContext;
   readonly #lease: Lease;
   readonly #lasting: Lasting;
@@ -41,8 +44,7 @@ export class Coordinator {
   /** The last value that was written to the head, and the time of that write. */
   #told = "";
   #toldMs = -Infinity;
-  /** The plan of this coordinator's last acknowledged write, and the time of the last new revision. */
-  #stored: StoredPlan | undefined;
+  /** The time of the last new revision. */
   #revisedMs = -Infinity;
 
   private constructor(context: FleetContext, lease: Lease) {
@@ -63,16 +65,6 @@ export class Coordinator {
     if (!outcome.acquired) return undefined;
     context.reporter.emit("coordinating", { term: outcome.lease.term });
     return new Coordinator(context, outcome.lease);
-  }
-
-  /** The plan that this coordinator has written; `undefined` until a write was acknowledged. */
-  get plan(): Plan | undefined {
-    return this.#stored?.plan;
-  }
-
-  /** The totals of the whole fleet; `undefined` until a write of the plan was acknowledged. */
-  get totals(): FleetTotals | undefined {
-    return this.#stored && totalsOf(this.#stored);
   }
 
   /** The time until the next rest of a shard ends. No member reports that end, so the coordinator polls again by then. */
@@ -101,14 +93,19 @@ export class Coordinator {
     await this.#refreshList(old);
     const over = await this.#watch.over(old, seen);
     const next = revise(old, seen, { ...this.#returns.at(nowMs), ...crowd, over, leaseMs, shards: this.#shards(old, seen) });
-    const isFull = `The plan of the fleet '${names.fleet}' has no room for all members and shards. Those that do not fit wait until others are gone. Use fewer shards, shorter names or fewer members.`;
-    reporter.problem("room", next.isFull ? isFull : undefined);
+    const full = `The plan of the fleet '${names.fleet}' has no room for all members and shards. Those that do not fit wait until others are gone. Use fewer shards, shorter names or fewer members.`;
+    reporter.problem("room", next.isFull, full);
     const mayRevise = nowMs - this.#revisedMs >= REVISION_MS && !old.isResetting && !(!stored && crowd.gathering);
-    if (next.changed && mayRevise) await this.#swap(next, stored?.version, nowMs);
+    if (next.changed && mayRevise) {
+      await this.#write(next.plan, stored?.version);
+      this.#revisedMs = nowMs;
+      for (const back of next.givenBack) this.#returns.note(back, nowMs);
+      if (next.moves > 0) reporter.moved(next.moves);
+    }
     this.isBusy = next.busy || isSuspicious || (next.changed && !mayRevise) || !stored;
     this.#lasting.ms("busy", this.isBusy);
     await this.#tell(known, nowMs);
-    if (this.#stored && !this.isOver) await this.#watch.endDeaf(this.#stored.plan, seen);
+    if (this.stored && !this.isOver) await this.#watch.endDeaf(this.stored.plan, seen);
   }
 
   /**
@@ -119,8 +116,8 @@ export class Coordinator {
   async #readPlan(seen: Seen, known: number): Promise<StoredPlan | undefined> {
     const { records, names } = this.#context;
     const highest = Math.max(known, records.told, ...[...seen.values()].map(({ report }) => report?.known ?? 0));
-    if (this.#stored && this.#stored.plan.revision >= highest) return this.#stored;
-    this.#stored = undefined;
+    if (this.stored && this.stored.plan.revision >= highest) return this.stored;
+    this.stored = undefined;
     const found = await records.readPlan(true);
     if ((found?.plan.revision ?? 0) < highest)
       throw new LeaseholdError(
@@ -133,19 +130,10 @@ export class Coordinator {
   }
 
   async #write(plan: Plan, version: string | undefined): Promise<StoredPlan> {
-    // Until the write is acknowledged, this coordinator does not know which plan is stored.
-    this.#stored = undefined;
+    this.stored = undefined;
     const written = await this.#context.records.writePlan(plan, version);
     if (!written) throw new Error(`Another process wrote the plan of '${this.#context.names.fleet}' first.`);
-    return (this.#stored = written);
-  }
-
-  async #swap(next: Revision, version: string | undefined, nowMs: number): Promise<void> {
-    const { reporter } = this.#context;
-    await this.#write(next.plan, version);
-    this.#revisedMs = nowMs;
-    for (const back of next.givenBack) this.#returns.note(back, nowMs);
-    if (next.moves > 0) reporter.moved(next.moves);
+    return (this.stored = written);
   }
 
   #crowd(seen: Seen, plan: Plan | undefined): Pick<Wishes, "settled" | "warned" | "gathering"> {
@@ -171,9 +159,9 @@ export class Coordinator {
   async #refreshList({ shards }: Plan): Promise<void> {
     const { names, reporter } = this.#context;
     try {
-      if (await this.#list.refresh([...shards.keys()])) reporter.problem("answer", undefined);
+      if (await this.#list.refresh([...shards.keys()])) reporter.problem("answer", false, "");
     } catch (error) {
-      reporter.problem("answer", `The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
+      reporter.problem("answer", true, `The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
     }
   }
 
@@ -189,7 +177,7 @@ export class Coordinator {
     const isLong = this.#lasting.ms("lists differ", !isAgreed) >= LONG * settleMs;
     const seconds = Math.round((LONG * settleMs) / 1_000);
     const differ = `Members of '${names.fleet}' have had different lists of shards for ${seconds} s: ${others.slice(0, 5).join(", ")} and ${memberId}. The shards stay as they are until all have the same list.`;
-    reporter.problem("lists", isLong ? differ : undefined);
+    reporter.problem("lists", isLong, differ);
     return (isAgreed || present.length === 0 ? this.#list.list : undefined) ?? present;
   }
 
@@ -198,13 +186,13 @@ export class Coordinator {
     const { names, timing, reporter } = this.#context;
     const isLong = this.#lasting.ms("resets", isResetting === true) > leaseMs + timing.renewIntervalMs;
     const text = `A reset of '${names.fleet}' was not finished. Nobody is granted a shard until you reset the fleet again.`;
-    reporter.problem("reset", isLong ? text : undefined);
+    reporter.problem("reset", isLong, text);
   }
 
   /** Publishes the plan's revision in the head for the members. The same write renews the head. */
   async #tell(known: number, nowMs: number): Promise<void> {
     const { store, timing } = this.#context;
-    const { plan, id = "", bytes = 0 } = this.#stored ?? {};
+    const { plan, id = "", bytes = 0 } = this.stored ?? {};
     const { revision = known, members } = plan ?? {};
     const value = encodeHead({ revision, id, isBusy: this.isBusy, members: members?.size ?? 0, bytes });
     const isSame = value === this.#told;
@@ -220,17 +208,6 @@ export class Coordinator {
 /** Reports whether a session lives, or may live while its state is unknown. A stopping session does not count. */
 function lives({ state, report }: SeenSlot): boolean {
   return (state === "held" || state === "unknown") && report?.stopping === false;
-}
-
-function totalsOf({ plan: { members, shards }, bytes }: StoredPlan): FleetTotals {
-  const counts = new Map(Array.from(members.keys(), (slot) => [slot, 0]));
-  const totals = { held: 0, leaving: 0, free: 0 };
-  for (const { slot, leaving } of shards.values()) {
-    totals[slot === undefined ? "free" : leaving ? "leaving" : "held"] += 1;
-    if (slot !== undefined) counts.set(slot, (counts.get(slot) ?? 0) + 1);
-  }
-  const imbalance = members.size === 0 ? 0 : Math.max(...counts.values()) - Math.min(...counts.values());
-  return { members: members.size, ...totals, imbalance, planBytes: bytes };
 }
 
 /** The rest after the first failure. Each further failure doubles the rest. */
@@ -255,14 +232,12 @@ class Returns {
 
   /** Returns the resting shards, and the shards given back lately, each with the id of its session. Forgets older returns. */
   at(nowMs: number): { resting: Set<string>; returned: Map<string, string> } {
-    const resting = new Set<string>();
-    const returned = new Map<string, string>();
-    for (const [shard, { by, restsUntilMs, apartUntilMs }] of this.#notes) {
-      if (apartUntilMs <= nowMs) this.#notes.delete(shard);
-      else returned.set(shard, by);
-      if (restsUntilMs > nowMs) resting.add(shard);
-    }
-    return { resting, returned };
+    for (const [shard, { apartUntilMs }] of this.#notes) if (apartUntilMs <= nowMs) this.#notes.delete(shard);
+    const lately = [...this.#notes];
+    return {
+      resting: new Set(lately.filter(([, { restsUntilMs }]) => restsUntilMs > nowMs).map(([shard]) => shard)),
+      returned: new Map(lately.map(([shard, { by }]) => [shard, by])),
+    };
   }
 
   /** Returns the time until the next rest ends; Infinity if no shard rests. */

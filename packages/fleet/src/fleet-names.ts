@@ -51,10 +51,10 @@ export class FleetNames {
     checkText("shard", shard);
     const most = Math.min(MAX_SHARD_NAME_BYTES, MAX_NAME_BYTES - Buffer.byteLength(this.shards));
     const bytes = Buffer.byteLength(shard);
-    if (bytes <= most) return;
-    throw new ConfigurationError(
-      `The shard '${shard}' has a name of ${bytes} bytes of UTF-8; in the fleet '${this.fleet}' at most ${most} fit.`,
-    );
+    if (bytes > most)
+      throw new ConfigurationError(
+        `The shard '${shard}' has a name of ${bytes} bytes of UTF-8; in the fleet '${this.fleet}' at most ${most} fit.`,
+      );
   }
 }
 

@@ -1,6 +1,6 @@
 import { ConfigurationError, timing, UnsupportedError } from "@leasehold/core";
 import type { LeaseStore, LoggerOption, TimingOptions, TimingReport } from "@leasehold/core";
-import { checkOptions, defineOptions, duration, sharedClock } from "@leasehold/core/provider";
+import { checkOptions, defaultCandidateId, defineOptions, duration, sharedClock } from "@leasehold/core/provider";
 import type { Clock, RecordLeaseStore } from "@leasehold/core/provider";
 import { checkText, FleetNames } from "./fleet-names.ts";
 import { isWeight } from "./report.ts";
@@ -68,7 +68,7 @@ const OPTIONS = defineOptions<FleetOptions>()(
  * Checks the options, without any request.
  * @throws {ConfigurationError | UnsupportedError} for options that cannot work. The error shows the values.
  */
-export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock: Clock) => string): FleetSettings {
+export function checkFleetOptions(options: FleetOptions): FleetSettings {
   checkOptions("Fleet", options, OPTIONS);
   const found = FUNCTIONS.find((name) => process.env[name]);
   if (found !== undefined)
@@ -76,29 +76,32 @@ export function checkFleetOptions(options: FleetOptions, defaultMemberId: (clock
       `Functions have no fleet, and this process seems to be one (${found} is set): a member has to run all the time. ` +
         "Use the gates of @leasehold/functions, or a container.",
     );
-  const { weight = 1, priority = 0, fenced, logger } = options;
+  const { leaseDurationMs = DEFAULT_LEASE_MS, retryPeriodMs = 1_000, weight = 1, priority = 0, logger } = options;
   const store = storeOf(options.store);
   const clock = sharedClock(store, options.clock);
   const names = new FleetNames(options.fleet);
   const { shards, maxShards } = whichShards(options);
   if (!isWeight(weight)) throw new ConfigurationError(`weight is ${String(weight)}; it must be a number from 0.01 to 100.`);
   checkWhole("priority", priority);
-  const { memberId = defaultMemberId(clock) } = options;
+  const { memberId = defaultCandidateId(clock), fenced = store.capabilities.fence === "atomic" } = options;
   checkText("memberId", memberId);
   const idBytes = Buffer.byteLength(memberId);
   if (idBytes > MAX_MEMBER_ID_BYTES)
     throw new ConfigurationError(`memberId has ${idBytes} bytes of UTF-8; at most ${MAX_MEMBER_ID_BYTES} fit.`);
+  if (typeof fenced !== "boolean") throw new ConfigurationError(`fenced is ${String(fenced)}; it must be true or false.`);
+  if (fenced && store.capabilities.fence !== "atomic")
+    throw new UnsupportedError(`${store.name} has no atomic fence; leave 'fenced' out, or use another store.`);
   return {
     store,
     clock,
     names,
     shards: shardSource(shards, names),
-    timing: timing(timingOf(options), store.capabilities),
+    timing: timing({ ...options, leaseDurationMs, retryPeriodMs }, store.capabilities),
     memberId,
     weight,
     maxShards,
     priority,
-    fenced: isFenced(fenced, store),
+    fenced,
     settleMs: duration("settleMs", options.settleMs ?? 30_000, 0),
     gatherMs: duration("gatherMs", options.gatherMs ?? 3_000, 0),
     shardsRefreshMs: duration("shardsRefreshMs", options.shardsRefreshMs ?? 30_000),
@@ -114,13 +117,6 @@ export const DEFAULT_LEASE_MS = 30_000;
 
 /** The most bytes of a `memberId`. The record of a session contains the `memberId` and the session's id. */
 const MAX_MEMBER_ID_BYTES = 240;
-
-/** Returns the timing options, with the defaults of a fleet. */
-function timingOf(options: FleetOptions): TimingOptions {
-  const { leaseDurationMs = DEFAULT_LEASE_MS, retryPeriodMs = 1_000 } = options;
-  const { renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs } = options;
-  return { leaseDurationMs, retryPeriodMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs, stallTimeoutMs };
-}
 
 /**
  * Returns the store of a fleet's records.
@@ -154,12 +150,4 @@ function checkWhole(name: string, value: unknown, least = -Infinity): void {
   if (Number.isSafeInteger(value) && (value as number) >= least) return;
   const from = least === -Infinity ? "" : ` from ${least}`;
   throw new ConfigurationError(`${name} is ${String(value)}; it must be a whole number${from}.`);
-}
-
-function isFenced(asked: boolean | undefined, { name, capabilities }: RecordLeaseStore): boolean {
-  const isAtomic = capabilities.fence === "atomic";
-  if (asked === undefined) return isAtomic;
-  if (typeof asked !== "boolean") throw new ConfigurationError(`fenced is ${String(asked)}; it must be true or false.`);
-  if (asked && !isAtomic) throw new UnsupportedError(`${name} has no atomic fence; leave 'fenced' out, or use another store.`);
-  return asked;
 }

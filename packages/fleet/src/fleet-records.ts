@@ -2,15 +2,13 @@
 
 import { ForeignRecordError, parseLeaseRecord, RECORD_SCHEMA, sendRequest } from "@leasehold/core/provider";
 import type { LeaseRecord, PutOptions, RecordLeaseStore } from "@leasehold/core/provider";
-import { LeaseholdError, type LeaseSnapshot, type TimingReport } from "@leasehold/core";
+import { LeaseholdError, type LeaseSnapshot } from "@leasehold/core";
 import type { FleetSettings } from "./fleet-options.ts";
 import type { Shard } from "./hold.ts";
 import { decodePlan, encodePlan, MAX_PLAN_BYTES } from "./plan-text.ts";
 import type { Plan } from "./plan.ts";
 
-type RecordSettings = Pick<FleetSettings, "store" | "clock" | "names" | "memberId"> & {
-  readonly timing: Pick<TimingReport, "leaseDurationMs" | "renewIntervalMs" | "attemptTimeoutMs">;
-};
+type RecordSettings = Pick<FleetSettings, "store" | "clock" | "names" | "memberId" | "timing">;
 
 /** The plan with the version of its record. */
 export interface StoredPlan {
@@ -28,12 +26,9 @@ interface Found {
   readonly record?: LeaseRecord;
 }
 
-/** The most given-up sessions that a process remembers. */
-const MOST_GIVEN_UP = 1_024;
 /**
  * The ids of the sessions that this process has given up, by store, the latest first. If the release of a session failed, this
- * process's store still shows its slot as vacant. A coordinator here ends no vacant session, so it needs the id. The map outlives
- * a run of the member.
+ * process's store still shows its slot as vacant. A coordinator here ends no vacant session, so it needs the id.
  */
 const givenUp = new WeakMap<RecordLeaseStore, readonly string[]>();
 
@@ -59,9 +54,8 @@ export class FleetRecords {
     const { names, clock } = this.options;
     const value = encodePlan(plan);
     const bytes = Buffer.byteLength(value);
-    if (bytes > MAX_PLAN_BYTES) {
+    if (bytes > MAX_PLAN_BYTES)
       throw new Error(`The plan has ${bytes} bytes; ${MAX_PLAN_BYTES} fit. Use fewer shards, shorter names or fewer members.`);
-    }
     const id = clock.randomUuid();
     const version = await this.#put(names.plan, { term: plan.revision, termId: id, value }, { ifVersion });
     return version === undefined ? undefined : { plan, version, id, bytes };
@@ -84,7 +78,7 @@ export class FleetRecords {
   /** Records that this process gives the session up. All tasks of the session have settled. */
   giveUp(id: string): void {
     const { store } = this.options;
-    givenUp.set(store, [id, ...(givenUp.get(store) ?? [])].slice(0, MOST_GIVEN_UP));
+    givenUp.set(store, [id, ...(givenUp.get(store) ?? [])].slice(0, 1_024));
   }
 
   /** Reports whether this process has given the session up, in this run or an earlier one. */
@@ -92,14 +86,15 @@ export class FleetRecords {
     return givenUp.get(this.options.store)?.includes(id) === true;
   }
 
-  /** Writes the shard's fence, which then refuses all earlier leaderships. Returns false if another write came first. */
-  async seal(shard: Shard): Promise<boolean> {
-    const { election, term, termId } = shard;
+  /** Writes the shard's fence, which then refuses all earlier leaderships. @throws {FenceAheadError} */
+  async seal(shard: Shard): Promise<void> {
+    const { election, name, term, termId } = shard;
     const found = await this.read(election, true);
-    if (found?.record?.term === term && found.record.termId === termId) return true;
+    if (found?.record?.term === term && found.record.termId === termId) return;
     if (found && found.term >= term) throw new FenceAheadError(shard, found.term);
     const fence = { term, termId };
-    return (await this.#put(election, fence, { ifVersion: found?.version, fence })) !== undefined;
+    const version = await this.#put(election, fence, { ifVersion: found?.version, fence });
+    if (version === undefined) throw new Error(`Another process writes the fence of the shard '${name}' all the time.`);
   }
 
   /** Records that the plan has at least this revision. The coordinator's next list shows that, so it reads the plan again. */
@@ -141,8 +136,8 @@ export class FleetRecords {
 
   async #send<T>(operation: "get" | "put", election: string, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock, store, timing } = this.options;
-    const { attemptTimeoutMs: timeoutMs } = timing;
-    return await sendRequest({ clock, store: store.name, election, operation, timeoutMs, writes: operation === "put" }, send);
+    const label = { store: store.name, election, operation, writes: operation === "put" };
+    return await sendRequest({ ...label, clock, timeoutMs: timing.attemptTimeoutMs }, send);
   }
 }
 

@@ -2,11 +2,12 @@
 
 import { channel } from "node:diagnostics_channel";
 import { isLeaseholdError } from "@leasehold/core";
-import { FLEET_CHANNEL, type FleetHandle, type PublishedFleetEvent } from "@leasehold/core/diagnostics";
+import { FLEET_CHANNEL, type FleetHandle, type FleetTotals, type PublishedFleetEvent } from "@leasehold/core/diagnostics";
 import { defineOptions, Journal, Listeners, redact } from "@leasehold/core/provider";
 import type { FleetSettings } from "./fleet-options.ts";
 import type { FleetRecords } from "./fleet-records.ts";
 import type { Shard } from "./hold.ts";
+import type { FleetMember } from "./member.ts";
 
 /** The events of a {@link Fleet}. A listener that throws changes nothing. */
 export interface FleetEvents {
@@ -38,25 +39,44 @@ export interface FleetContext extends FleetSettings {
   readonly reporter: FleetReporter;
 }
 
-export class FleetReporter {
+/** Also the handle of the member for gauges. The channel has only a weak reference to it. */
+export class FleetReporter implements FleetHandle {
   readonly listeners: Listeners<FleetEvents>;
   readonly #journal: Journal;
   readonly #common: { readonly fleet: string; readonly memberId: string };
   readonly #channel = channel(FLEET_CHANNEL);
-  readonly #member: WeakRef<FleetHandle>;
+  readonly #handle = new WeakRef<FleetHandle>(this);
+  readonly #member: () => FleetMember | undefined;
   /** The code of the failure that was logged last; undefined once the store answers again. */
   #failure: string | undefined;
-  /** The last problem of each kind. An unchanged problem is not logged again. */
+  /** The present problem of each kind. */
   readonly #problems = new Map<string, string | undefined>();
 
-  constructor({ logger, names, memberId }: FleetSettings, member: FleetHandle) {
+  constructor({ logger, names, memberId }: FleetSettings, member: () => FleetMember | undefined) {
     this.#journal = Journal.to(logger);
-    this.#member = new WeakRef(member);
+    this.#member = member;
     this.#common = { fleet: names.fleet, memberId };
     this.listeners = new Listeners((event, error) => {
       const text = `A listener for '${event}' of the fleet '${names.fleet}' threw: ${messageOf(error)}`;
       this.#journal.warn("LEASEHOLD_LISTENER_FAILED", "error", text, this.#common);
     });
+  }
+
+  get held(): number {
+    return this.#member()?.holds.valid.length ?? 0;
+  }
+
+  get totals(): FleetTotals | undefined {
+    const { plan, bytes = 0 } = this.#member()?.coordinator?.stored ?? {};
+    if (!plan) return undefined;
+    const counts = new Map(Array.from(plan.members.keys(), (slot) => [slot, 0]));
+    const totals = { held: 0, leaving: 0, free: 0 };
+    for (const { slot, leaving } of plan.shards.values()) {
+      totals[slot === undefined ? "free" : leaving ? "leaving" : "held"] += 1;
+      if (slot !== undefined) counts.set(slot, (counts.get(slot) ?? 0) + 1);
+    }
+    const imbalance = counts.size === 0 ? 0 : Math.max(...counts.values()) - Math.min(...counts.values());
+    return { members: counts.size, ...totals, imbalance, planBytes: bytes };
   }
 
   /** Writes a line to the log, publishes the event, and calls the listeners. */
@@ -67,23 +87,22 @@ export class FleetReporter {
   }
 
   #publish(name: keyof FleetEvents | "moved", count: number): void {
-    if (!this.#channel.hasSubscribers) return;
-    this.#channel.publish({ ...this.#common, name, count, member: this.#member } satisfies PublishedFleetEvent);
+    this.#channel.publish({ ...this.#common, name, count, member: this.#handle } satisfies PublishedFleetEvent);
   }
 
   #write(name: keyof FleetEvents, event: FleetEvents[keyof FleetEvents]): void {
     const { fleet } = this.#common;
-    const shard = "shard" in event ? event.shard : undefined;
-    const attributes = { ...this.#common, ...(shard ? { shard: shard.name, term: shard.term } : event) };
-    const whose = `shard '${shard?.name}' of '${fleet}' (term ${shard?.term})`;
-    if (name === "shardFailed") {
-      const error = messageOf((event as FleetEvents["shardFailed"]).error);
-      const text = `The ${whose} has failed here: ${error}`;
-      this.#journal.warn("LEASEHOLD_SHARD_FAILED", "error", text, { ...attributes, error });
+    if (!("shard" in event)) return this.#journal.write("info", `${fleet}: ${name}`, { ...this.#common, ...event });
+    const { name: shard, term } = event.shard;
+    const attributes = { ...this.#common, shard, term };
+    const whose = `shard '${shard}' of '${fleet}' (term ${term})`;
+    if ("error" in event) {
+      const error = messageOf(event.error);
+      this.#journal.warn("LEASEHOLD_SHARD_FAILED", "error", `The ${whose} has failed here: ${error}`, { ...attributes, error });
     } else if (name === "overrun") {
       const text = `The task of the ${whose} has not settled in time. Its shard is over.`;
       this.#journal.warn("LEASEHOLD_OVERRUN", "error", text, attributes);
-    } else this.#journal.write("info", `${fleet}: ${name}${shard ? ` ${shard.name}` : ""}`, attributes);
+    } else this.#journal.write("info", `${fleet}: ${name} ${shard}`, attributes);
   }
 
   moved(shards: number): void {
@@ -91,12 +110,11 @@ export class FleetReporter {
     this.#journal.write("info", `${this.#common.fleet}: ${shards} shards move for balance`, { ...this.#common, shards });
   }
 
-  /** Logs a problem that an operator has to know. `undefined` means that the problem of this kind is over. */
-  problem(kind: "answer" | "lists" | "room" | "reset", problem: string | undefined): void {
-    const former = this.#problems.get(kind);
-    this.#problems.set(kind, problem);
-    if (problem === undefined || problem === former) return;
-    this.#journal.warn("LEASEHOLD_FLEET", "error", redact(problem), this.#common);
+  /** Logs a problem that an operator has to know, once while it lasts unchanged. */
+  problem(kind: "answer" | "lists" | "room" | "reset", isSo: boolean, text: string): void {
+    const isNew = isSo && this.#problems.get(kind) !== text;
+    this.#problems.set(kind, isSo ? text : undefined);
+    if (isNew) this.#journal.warn("LEASEHOLD_FLEET", "error", redact(text), this.#common);
   }
 
   /** Logs a failure if its code differs from the last one, and later the recovery. `undefined`: the store has answered. */

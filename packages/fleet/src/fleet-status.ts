@@ -1,6 +1,6 @@
 // The status of a fleet: its members, and the state of each shard.
 
-import type { LeaseStore } from "@leasehold/core";
+import { timing, type LeaseStore } from "@leasehold/core";
 import { DEFAULT_REQUEST_TIMEOUT_MS, sharedClock } from "@leasehold/core/provider";
 import { FleetNames } from "./fleet-names.ts";
 import { DEFAULT_LEASE_MS, storeOf } from "./fleet-options.ts";
@@ -79,19 +79,13 @@ export async function readFleet(store: LeaseStore, fleet: string): Promise<Fleet
   for (const { slot } of shards?.values() ?? []) counts.set(slot, (counts.get(slot) ?? 0) + 1);
   const owners = new Map<number | undefined, MemberStatus>();
   const members: MemberStatus[] = [];
-  for (const [slot, { election, state, term, holder = "", value, ageMs }] of listed) {
+  for (const [slot, { election, state, term, holder = "", value, ageMs: [ageMs] = [0] }] of listed) {
     if (state === "vacant") continue;
     const report = decodeReport(value);
     const planned = named?.get(slot);
-    const member: MemberStatus = {
-      election,
-      memberId: report?.name ?? holder,
-      state,
-      term,
-      isStopping: report?.stopping === true,
-      shards: planned?.term === term ? (counts.get(slot) ?? 0) : 0,
-      ageMs: ageMs?.[0] ?? 0,
-    };
+    const granted = planned?.term === term ? (counts.get(slot) ?? 0) : 0;
+    const { name: memberId = holder, stopping: isStopping = false } = report ?? {};
+    const member: MemberStatus = { election, memberId, state, term, isStopping, shards: granted, ageMs };
     members.push(member);
     if (planned && isSession(planned, { term, state, report })) owners.set(slot, member);
   }
@@ -104,8 +98,8 @@ export async function readFleet(store: LeaseStore, fleet: string): Promise<Fleet
 export function openFleet(given: LeaseStore, fleet: string): FleetRecords {
   const store = storeOf(given);
   const names = new FleetNames(fleet);
-  const timing = { leaseDurationMs: DEFAULT_LEASE_MS, renewIntervalMs: 10_000, attemptTimeoutMs: DEFAULT_REQUEST_TIMEOUT_MS };
-  return new FleetRecords({ store, clock: sharedClock(store, undefined), names, memberId: "operator", timing });
+  const times = timing({ leaseDurationMs: DEFAULT_LEASE_MS, attemptTimeoutMs: DEFAULT_REQUEST_TIMEOUT_MS });
+  return new FleetRecords({ store, clock: sharedClock(store, undefined), names, memberId: "operator", timing: times });
 }
 
 function shardStatus(name: string, { slot, since, leaving, fails }: Entry, owner: MemberStatus | undefined): ShardStatus {

@@ -1,13 +1,5 @@
 import { ConfigurationError, ElectorBusyError, type RunOptions, type TimingReport } from "@leasehold/core";
-import type { FleetHandle } from "@leasehold/core/diagnostics";
-import {
-  AlreadyAbortedError,
-  checkCallOptions,
-  checkKnown,
-  checkSignal,
-  defaultCandidateId,
-  onAbort,
-} from "@leasehold/core/provider";
+import { AlreadyAbortedError, checkCallOptions, checkKnown, checkSignal, onAbort } from "@leasehold/core/provider";
 import { checkFleetOptions, type FleetOptions, type FleetSettings } from "./fleet-options.ts";
 import { EVENT_NAMES, FleetReporter, type FleetEvents } from "./fleet-reporter.ts";
 import { readFleet, type FleetStatus } from "./fleet-status.ts";
@@ -44,8 +36,6 @@ export class Fleet implements AsyncDisposable {
   /** The times of this member, with the defaults filled in. */
   readonly timing: TimingReport;
   readonly #settings: FleetSettings;
-  /** This field keeps the handle alive, because the reporter has only a weak reference to it. */
-  readonly #handle: FleetHandle;
   readonly #reporter: FleetReporter;
   /** The member of the last run. Its tasks may still run after that run has ended. */
   #member: FleetMember | undefined;
@@ -53,12 +43,11 @@ export class Fleet implements AsyncDisposable {
 
   /** Sends nothing. @throws {ConfigurationError | UnsupportedError} for options that cannot work. The error shows the values. */
   constructor(options: FleetOptions) {
-    this.#settings = checkFleetOptions(options, defaultCandidateId);
+    this.#settings = checkFleetOptions(options);
     this.fleet = this.#settings.names.fleet;
     this.memberId = this.#settings.memberId;
     this.timing = this.#settings.timing;
-    this.#handle = handleOf(() => this.#member);
-    this.#reporter = new FleetReporter(this.#settings, this.#handle);
+    this.#reporter = new FleetReporter(this.#settings, () => this.#member);
   }
 
   /** The shards that this member holds and that are valid now. */
@@ -116,8 +105,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   /**
-   * Gives all shards to other members, and ends `run`. Resolves once `run` has ended. Does nothing if this member does not run. A
-   * task must not await `stop`, because `stop` waits for the task.
+   * Gives all shards to other members, and resolves once `run` has ended. A task must not await `stop`: `stop` waits for the task.
    * @throws what `run` throws.
    */
   async stop(): Promise<void> {
@@ -133,15 +121,4 @@ export class Fleet implements AsyncDisposable {
   async read(): Promise<FleetStatus> {
     return await readFleet(this.#settings.store, this.fleet);
   }
-}
-
-function handleOf(member: () => FleetMember | undefined): FleetHandle {
-  return {
-    get held() {
-      return member()?.holds.valid.length ?? 0;
-    },
-    get totals() {
-      return member()?.coordinator?.totals;
-    },
-  };
 }

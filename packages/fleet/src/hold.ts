@@ -2,7 +2,7 @@
 
 import type { HeldLeadership, Leadership, LeaseholdError } from "@leasehold/core";
 import { LeadershipEndedError, onAbort, sleep } from "@leasehold/core/provider";
-import type { FleetSettings } from "./fleet-options.ts";
+import type { FleetContext } from "./fleet-reporter.ts";
 import type { Ended } from "./report.ts";
 
 /**
@@ -14,7 +14,6 @@ import type { Ended } from "./report.ts";
  * from the first statement on.
  */
 export interface Shard extends Omit<Leadership, "publish" | "renew"> {
-  /** The name of the shard. */
   readonly name: string;
 }
 
@@ -24,39 +23,33 @@ export type ShardTask = (shard: Shard) => unknown;
 /** A failure after this time counts as a first failure, because the task worked until then. */
 const WORKED_MS = 60_000;
 
-export interface HoldContext extends Pick<FleetSettings, "clock" | "names" | "memberId" | "timing"> {
+export interface HoldContext extends Pick<FleetContext, "clock" | "names" | "memberId" | "timing" | "reporter"> {
   readonly task: ShardTask;
-  /** Writes the shard's fence for this hold. Returns false if the task must not begin. Throws if the shard counts as failed. */
-  readonly seal: (shard: Shard) => Promise<boolean>;
-  readonly onStarted: (shard: Shard) => void;
-  readonly onOverrun: (shard: Shard) => void;
-  /** Called once for each hold, when this process has let the shard go. The task may still run after an overrun. */
-  readonly onLetGo: (hold: Hold, end: Ended, error: unknown) => void;
+  /** Writes the shard's fence, if it has one. Throws if the shard counts as failed. */
+  readonly seal: (shard: Shard) => Promise<void>;
+  /** Called once for each hold, when this process has let the shard go. */
+  readonly onLetGo: (hold: Hold, how: Ended["how"], error: unknown) => void;
 }
 
-/** A shard from its grant until this process has let it go. */
+/** A shard from its grant until its task has settled. */
 export class Hold {
   readonly shard: Shard;
-  readonly since: number;
   readonly settled: Promise<void>;
   isSettled = false;
+  /** True once this process has let the shard go. After an overrun the task still runs then. */
+  isLetGo = false;
   readonly #context: HoldContext;
   readonly #stop = new AbortController();
-  readonly #startedMs: number;
-  #checkpointMs: number;
+  #checkpointMs = 0;
   /** Aborts once the task has settled. It is created at the first wait, because most holds never wait. */
   #waiting: AbortController | undefined;
   #stalled: Error | undefined;
   #isOver = false;
-  #isLetGo = false;
 
   /** @param since the revision that granted the shard. */
   constructor(context: HoldContext, name: string, since: number, session: HeldLeadership) {
     this.#context = context;
-    this.since = since;
-    this.#startedMs = context.clock.monotonicMs();
-    this.#checkpointMs = this.#startedMs;
-    this.shard = this.#makeShard(name, session);
+    this.shard = this.#makeShard(name, since, session);
     this.settled = this.#work();
   }
 
@@ -76,34 +69,36 @@ export class Hold {
   }
 
   async #work(): Promise<void> {
-    const { clock, task, seal, onStarted } = this.#context;
-    let failed: { readonly error: unknown } | undefined;
-    let isReturned = false;
+    const { clock, task, seal, reporter } = this.#context;
+    const startedMs = clock.monotonicMs();
+    let how: Ended["how"] = "left";
+    let failure: unknown;
     try {
+      await seal(this.shard);
       // After a freeze, the timers have not run yet. So `isValid()` reads the clocks.
-      if ((await seal(this.shard)) && !this.isLeaving && this.shard.isValid()) {
-        onStarted(this.shard);
+      if (!this.isLeaving && this.shard.isValid()) {
+        reporter.emit("shardStarted", { shard: this.shard });
         // The wait for the fence does not count as a stall.
         this.#checkpointMs = clock.monotonicMs();
         void this.#watchStall();
         await task(this.shard);
-        isReturned = !this.isLeaving;
+        if (!this.isLeaving) how = "returned";
       }
     } catch (error) {
-      if (!this.isLeaving) failed = { error };
+      failure = error;
+      if (!this.isLeaving) how = clock.monotonicMs() - startedMs >= WORKED_MS ? "failed-late" : "failed";
     }
     this.isSettled = true;
     this.#waiting?.abort();
-    const hasWorked = clock.monotonicMs() - this.#startedMs >= WORKED_MS;
-    this.#letGo(failed ? (hasWorked ? "failed-late" : "failed") : isReturned ? "returned" : "left", failed?.error);
+    this.#letGo(how, failure);
   }
 
   async #limitDrain(): Promise<void> {
-    const { timing, onOverrun } = this.#context;
+    const { timing, reporter } = this.#context;
     await this.#settledWithin(timing.drainTimeoutMs);
-    if (this.#isLetGo) return;
+    if (this.isLetGo) return;
     this.#isOver = true;
-    onOverrun(this.shard);
+    reporter.emit("overrun", { shard: this.shard });
     await this.#settledWithin(timing.leaseDurationMs);
     this.#letGo("failed", this.#endedError("its task has not settled in time."));
   }
@@ -112,13 +107,10 @@ export class Hold {
   async #watchStall(): Promise<void> {
     const { clock, timing } = this.#context;
     const { stallTimeoutMs } = timing;
-    if (stallTimeoutMs === undefined) return;
-    while (!this.isLeaving && !this.#isLetGo) {
+    while (stallTimeoutMs !== undefined && !this.isLeaving && !this.isLetGo) {
       const leftMs = this.#checkpointMs + stallTimeoutMs - clock.monotonicMs();
-      if (leftMs <= 0) {
-        this.#stalled = this.#endedError(`its task has not called checkpoint() for ${stallTimeoutMs} ms.`);
-        this.leave(this.#stalled);
-      } else await this.#settledWithin(leftMs);
+      if (leftMs > 0) await this.#settledWithin(leftMs);
+      else this.leave((this.#stalled = this.#endedError(`its task has not called checkpoint() for ${stallTimeoutMs} ms.`)));
     }
   }
 
@@ -131,31 +123,34 @@ export class Hold {
   /** Makes the shard invalid for good, and then reports its end once. */
   #letGo(how: Ended["how"], error: unknown): void {
     this.#isOver = true;
-    if (this.#isLetGo) return;
-    this.#isLetGo = true;
-    const end = this.#stalled ? ("failed" as const) : how;
+    if (this.isLetGo) return;
+    this.isLetGo = true;
     if (!this.isLeaving) this.#stop.abort(this.#endedError("its task has settled."));
-    this.#context.onLetGo(this, { shard: this.shard.name, since: this.since, how: end }, this.#stalled ?? error);
+    this.#context.onLetGo(this, this.#stalled ? "failed" : how, this.#stalled ?? error);
   }
 
   #endedError(why: string): LeaseholdError {
-    return new LeadershipEndedError(this.shard.election, this.since, "released", why);
+    return new LeadershipEndedError(this.shard.election, this.shard.term, "released", why);
   }
 
-  #makeShard(name: string, session: HeldLeadership): Shard {
+  #makeShard(name: string, term: number, session: HeldLeadership): Shard {
     const { clock, names, memberId } = this.#context;
     const { signal } = this.#stop;
     let ended: Promise<Error> | undefined;
+    const whenAborted = async (): Promise<Error> => {
+      if (!signal.aborted) await new Promise((resolve) => void onAbort(signal, resolve));
+      return signal.reason as Error;
+    };
     return {
       signal,
       /** The promise is created at the first access, because most tasks never need it. */
       get ended() {
-        return (ended ??= whenAborted(signal));
+        return (ended ??= whenAborted());
       },
       name,
       election: names.shard(name),
       candidateId: memberId,
-      term: this.since,
+      term,
       termId: clock.randomUuid(),
       isValid: () => !this.#isOver && session.isValid(),
       remainingMs: () => (this.#isOver ? 0 : session.remainingMs()),
@@ -166,9 +161,4 @@ export class Hold {
       checkpoint: () => void (this.#checkpointMs = clock.monotonicMs()),
     };
   }
-}
-
-async function whenAborted(signal: AbortSignal): Promise<Error> {
-  if (!signal.aborted) await new Promise<void>((resolve) => void onAbort(signal, () => resolve()));
-  return signal.reason as Error;
 }

@@ -6,39 +6,39 @@ import { Hold, type HoldContext, type Shard } from "./hold.ts";
 import { idOf, type Plan } from "./plan.ts";
 import type { Ended } from "./report.ts";
 
+interface HoldsContext extends Omit<HoldContext, "onLetGo"> {
+  /** Called when this process has let a shard go that has not failed. A failed shard can wait, because it rests anyway. */
+  readonly onLeft: () => void;
+}
+
 export class Holds {
   /** The revision of the plan that this session has carried out. */
   applied = 0;
   readonly #context: HoldContext;
-  /** The shards that this process has started and not yet let go. */
-  readonly #held = new Map<string, Hold>();
-  /** The shards that were let go while their tasks still ran. A shard starts here again only after that task has settled. */
-  readonly #stuck = new Map<string, Hold>();
+  readonly #onLeft: () => void;
+  /** The shards that this process has started. Each stays here until it was let go, and its task has settled. */
+  readonly #started = new Map<string, Hold>();
   /** The shards that were let go in this session. Each stays here until the plan no longer contains its grant. */
   readonly #ended = new Map<string, Ended>();
   #whenEmpty: (() => void) | undefined;
 
-  constructor(context: HoldContext) {
-    this.#context = {
-      ...context,
-      onLetGo: (hold, end, error) => {
-        this.#letGo(hold, end);
-        context.onLetGo(hold, end, error);
-      },
-    };
+  constructor({ onLeft, ...context }: HoldsContext) {
+    this.#context = { ...context, onLetGo: (...end) => this.#letGo(...end) };
+    this.#onLeft = onLeft;
   }
 
+  /** The shards that were not let go yet. */
   get all(): readonly Hold[] {
-    return [...this.#held.values()];
+    return [...this.#started.values()].filter(({ isLetGo }) => !isLetGo);
+  }
+
+  /** The shards that were let go although their tasks still run. */
+  get stuck(): readonly Hold[] {
+    return [...this.#started.values()].filter(({ isLetGo }) => isLetGo);
   }
 
   get valid(): readonly Shard[] {
     return this.all.map(({ shard }) => shard).filter((shard) => shard.isValid());
-  }
-
-  /** The shards whose tasks still run although the time to drain is over. */
-  get stuck(): readonly Hold[] {
-    return [...this.#stuck.values()];
   }
 
   get ended(): readonly Ended[] {
@@ -69,16 +69,15 @@ export class Holds {
     const isNamed = member?.term === session.term && member.id === idOf(session);
     const granted = new Map([...plan.shards].filter(([, entry]) => isNamed && entry.slot === slot));
     for (const { shard, since } of this.ended) if (granted.get(shard)?.since !== since) this.#ended.delete(shard);
-    for (const held of this.all) if (granted.get(held.shard.name)?.since !== held.since) held.leave();
+    for (const held of this.all) if (granted.get(held.shard.name)?.since !== held.shard.term) held.leave();
     for (const [shard, { since, leaving }] of granted) {
-      const held = this.#held.get(shard);
+      const held = this.#started.get(shard);
       if (held) {
         if (leaving) held.leave();
         // The shard's task still runs in an earlier term. A process never runs two tasks of one shard at the same time.
-        if (held.since !== since) this.#refuse(shard, since);
-      } else if (this.#stuck.has(shard)) this.#refuse(shard, since);
-      else if (!leaving && !isStopping && !this.#ended.has(shard)) {
-        this.#held.set(shard, new Hold(this.#context, shard, since, session));
+        if (held.isLetGo || held.shard.term !== since) this.#ended.set(shard, { shard, since, how: "failed" });
+      } else if (!leaving && !isStopping && !this.#ended.has(shard)) {
+        this.#started.set(shard, new Hold(this.#context, shard, since, session));
       }
     }
   }
@@ -89,22 +88,21 @@ export class Holds {
 
   /** Resolves when all shards have been let go. Each task has then settled, or has run for one lease after its time to drain. */
   async empty(): Promise<void> {
-    if (this.#held.size > 0) await new Promise<void>((resolve) => (this.#whenEmpty = resolve));
+    if (this.all.length > 0) await new Promise<void>((resolve) => (this.#whenEmpty = resolve));
   }
 
-  #refuse(shard: string, since: number): void {
-    this.#ended.set(shard, { shard, since, how: "failed" });
-  }
-
-  #letGo(hold: Hold, end: Ended): void {
-    const { shard, since } = end;
-    this.#held.delete(shard);
-    if (!hold.isSettled) {
-      this.#stuck.set(shard, hold);
-      void hold.settled.then(() => this.#stuck.delete(shard));
+  #letGo(hold: Hold, how: Ended["how"], error: unknown): void {
+    const { name: shard, term: since } = hold.shard;
+    const forget = (): unknown => this.#started.delete(shard);
+    if (hold.isSettled) forget();
+    else void hold.settled.then(forget);
+    // A plan may have granted a later term of the shard meanwhile, which counts as failed.
+    if ((this.#ended.get(shard)?.since ?? 0) < since) this.#ended.set(shard, { shard, since, how });
+    if (this.all.length === 0) this.#whenEmpty?.();
+    if (how === "failed" || how === "failed-late") this.#context.reporter.emit("shardFailed", { shard: hold.shard, error });
+    else {
+      this.#context.reporter.emit("shardStopped", { shard: hold.shard });
+      this.#onLeft();
     }
-    // `#refuse` may have recorded a later term of the shard meanwhile.
-    if ((this.#ended.get(shard)?.since ?? 0) < since) this.#ended.set(shard, end);
-    if (this.#held.size === 0) this.#whenEmpty?.();
   }
 }

@@ -11,17 +11,18 @@ export class Lasting {
     this.#clock = clock;
   }
 
-  /** Records the names for which a condition holds now. Returns how long it has held for each. A missing name starts anew. */
-  all(kind: string, names: Iterable<string>): ReadonlyMap<string, number> {
+  /** Records the names for which a condition holds now. Returns each value with the time for which it has held. */
+  all<T>(kind: string, named: ReadonlyMap<string, T>): Array<[value: T, ms: number]> {
     const nowMs = this.#clock.monotonicMs();
     const before = this.#sinceMs.get(kind);
-    const sinceMs = new Map(Array.from(names, (name) => [name, before?.get(name) ?? nowMs]));
+    const sinceMs = new Map(Array.from(named.keys(), (name) => [name, before?.get(name) ?? nowMs]));
     this.#sinceMs.set(kind, sinceMs);
-    return new Map(Array.from(sinceMs, ([name, ms]) => [name, nowMs - ms]));
+    return Array.from(named, ([name, value]) => [value, nowMs - (sinceMs.get(name) ?? nowMs)]);
   }
 
   /** Records whether a condition holds now. Returns how long it has held; `-Infinity` if it does not hold. */
   ms(kind: string, isSo: boolean, name = ""): number {
-    return this.all(kind, isSo ? [name] : []).get(name) ?? -Infinity;
+    const [held] = this.all(kind, new Map(isSo ? [[name, true]] : []));
+    return held?.[1] ?? -Infinity;
   }
 }

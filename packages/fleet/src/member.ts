@@ -30,7 +30,6 @@ export class FleetMember {
   coordinator: Coordinator | undefined;
   readonly #context: FleetContext;
   readonly #takeSlot: ReturnType<typeof takingSlots>;
-  #failedRounds = 0;
   /** Before this instant the member does not try to acquire the head. */
   #standsBackUntilMs = -Infinity;
   #head: Head = NO_HEAD;
@@ -51,17 +50,10 @@ export class FleetMember {
     this.#isFenced = settings.fenced;
     const seal = sealing(this.#context);
     this.holds = new Holds({
-      ...settings,
+      ...this.#context,
       task,
-      seal: async (shard) => !this.#isFenced || (await seal(shard)),
-      onStarted: (shard) => reporter.emit("shardStarted", { shard }),
-      onOverrun: (shard) => reporter.emit("overrun", { shard }),
-      onLetGo: ({ shard }, { how }, error) => {
-        // A failure does not wake the member, because the shard rests anyway.
-        if (how === "failed" || how === "failed-late") return reporter.emit("shardFailed", { shard, error });
-        reporter.emit("shardStopped", { shard });
-        this.#wake?.();
-      },
+      seal: async (shard) => (this.#isFenced ? await seal(shard) : undefined),
+      onLeft: () => this.#wake?.(),
     });
   }
 
@@ -83,7 +75,7 @@ export class FleetMember {
     const [stuck] = this.holds.stuck;
     if (!stuck) return;
     const { drainTimeoutMs, leaseDurationMs } = this.#context.timing;
-    throw new DrainTimeoutError(stuck.shard.election, stuck.since, drainTimeoutMs + leaseDurationMs);
+    throw new DrainTimeoutError(stuck.shard.election, stuck.shard.term, drainTimeoutMs + leaseDurationMs);
   }
 
   async #join(): Promise<Session | undefined> {
@@ -171,18 +163,17 @@ export class FleetMember {
     await this.#pause(timing.retryPeriodMs * clock.random());
     if (!leadership.isValid() || leadership.signal.aborted) return;
     this.coordinator = await Coordinator.take(this.#context, this.#known);
-    this.#failedRounds = 0;
   }
 
   async #coordinate(coordinator: Coordinator): Promise<void> {
     try {
       await coordinator.round(this.#known);
-      this.#failedRounds = 0;
-      this.#known = Math.max(this.#known, coordinator.plan?.revision ?? 0);
+      coordinator.failures = 0;
+      this.#known = Math.max(this.#known, coordinator.stored?.plan.revision ?? 0);
       if (coordinator.isOver) this.coordinator = undefined;
     } catch (error) {
-      this.#failedRounds += 1;
-      if (this.#failedRounds < MAX_FAILURES) throw error;
+      coordinator.failures += 1;
+      if (coordinator.failures < MAX_FAILURES) throw error;
       const { clock, timing } = this.#context;
       if (!coordinator.isAlone) this.#standsBackUntilMs = clock.monotonicMs() + 2 * timing.leaseDurationMs;
       await this.#resign();
@@ -206,7 +197,7 @@ export class FleetMember {
 
   async #carryOut({ leadership, slot }: Session): Promise<void> {
     if (this.#known <= this.holds.applied) return;
-    const plan = this.coordinator ? this.coordinator.plan : await this.#readPlan();
+    const plan = this.coordinator ? this.coordinator.stored?.plan : await this.#readPlan();
     if (!plan) return;
     this.#isFenced = this.#context.fenced || plan.fenced;
     this.holds.apply(plan, slot, leadership, this.#isStopping);

@@ -2,7 +2,7 @@
 // of members determine its size.
 
 import { isDeepStrictEqual } from "node:util";
-import { isCount, MAX_SLOTS, type Entry, type Member, type Plan } from "./plan.ts";
+import { isCount, MAX_SLOTS, parseObject, type Entry, type Member, type Plan } from "./plan.ts";
 
 /** A member that cannot read a plan of a later version keeps its shards, starts no others, and does not coordinate. */
 const VERSION = 1;
@@ -17,7 +17,6 @@ const SHARD_BYTES = 7;
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
 const BASE = DIGITS.length;
-const VALUES: ReadonlyMap<string, number> = new Map(Array.from(DIGITS, (digit, value) => [digit, value]));
 /** Flags in a shard's number of failures. `LEAVING`: the holder is asked to leave. `RELEASED`: an operator asked for that. */
 const LEAVING = 8;
 const RELEASED = 16;
@@ -64,25 +63,19 @@ export function encodePlan(plan: Plan): string {
 
 /** @throws for text that is no plan of this version. */
 export function decodePlan(text: string): Plan {
-  const found = JSON.parse(text) as Partial<Record<string, unknown>> | null;
-  if (found?.["v"] !== VERSION) {
-    throw new Error(`The plan has version ${String(found?.["v"])}; this version of @leasehold/fleet reads version ${VERSION}.`);
-  }
-  const { r, d, f, x, m, n, w, o, s, l } = found;
-  const names = namesOf(n);
+  const { v, r, d, f, x, m, n, w, o, s, l } = parseObject(text);
+  if (isCount(v) && v !== VERSION)
+    throw new Error(`The plan has version ${v}; this version of @leasehold/fleet reads version ${VERSION}.`);
+  const names = v === VERSION ? namesOf(n) : undefined;
   if (!isCount(r) || !isCount(d) || !isCount(w) || w === 0 || !Array.isArray(m) || !names) throw notAPlan();
-  const owners = column(o, names.length, 2);
-  const ages = column(s, names.length, w);
-  const flags = column(l, names.length, 1);
+  const columns = [column(o, names.length, 2), column(s, names.length, w), column(l, names.length, 1)];
   const members = new Map((m as unknown[]).map((row) => memberOf(row, r)));
   const shards = new Map<string, Entry>();
   for (const [index, name] of names.entries()) {
-    const owner = owners[index] as number;
-    const flag = flags[index] as number;
-    const slot = owner === 0 ? undefined : owner - 1;
-    if (slot !== undefined && !members.has(slot)) throw notAPlan();
+    const [owner = 0, age = 0, flag = 0] = columns.map((numbers) => numbers[index]);
+    if (owner > 0 && !members.has(owner - 1)) throw notAPlan();
     shards.set(name, {
-      ...(slot === undefined ? { since: 0 } : { slot, since: r - (ages[index] as number) }),
+      ...(owner === 0 ? { since: 0 } : { slot: owner - 1, since: r - age }),
       leaving: (flag & LEAVING) > 0,
       ...(flag & RELEASED ? { released: true as const } : {}),
       fails: flag % LEAVING,
@@ -110,22 +103,15 @@ function memberOf(row: unknown, revision: number): [number, Member] {
 }
 
 function column(found: unknown, count: number, width: number): number[] {
-  if (typeof found !== "string" || found.length !== count * width) throw notAPlan();
-  return Array.from({ length: count }, (_, index) => {
-    let value = 0;
-    for (const digit of found.slice(index * width, (index + 1) * width)) {
-      const one = VALUES.get(digit);
-      if (one === undefined) throw notAPlan();
-      value = value * BASE + one;
-    }
-    return value;
-  });
+  if (typeof found !== "string" || found.length !== count * width || /[^\w-]/.test(found)) throw notAPlan();
+  const values = Array.from(found, (digit) => DIGITS.indexOf(digit));
+  const valueAt = (start: number): number => values.slice(start, start + width).reduce((sum, value) => sum * BASE + value, 0);
+  return Array.from({ length: count }, (_, index) => valueAt(index * width));
 }
 
 function digits(value: number, width: number): string {
-  let text = "";
-  for (let rest = value; text.length < width; rest = Math.floor(rest / BASE)) text = (DIGITS[rest % BASE] as string) + text;
-  return text;
+  if (width === 0) return "";
+  return digits(Math.floor(value / BASE), width - 1) + (DIGITS[value % BASE] as string);
 }
 
 function areNumbered(names: readonly string[]): boolean {
@@ -153,11 +139,7 @@ export function encodeHead({ revision, id, isBusy, members, bytes }: Head): stri
 
 /** Parses the value of the head. For any other text it returns `NO_HEAD`, so that members poll often. */
 export function decodeHead(value: string | undefined): Head {
-  try {
-    const { r, i, b, m, s } = JSON.parse(value ?? "") as Record<string, unknown>;
-    const [revision = 0, members = 0, bytes = 0] = [r, m, s].map((one) => (isCount(one) ? one : undefined));
-    return { revision, id: typeof i === "string" ? i : "", isBusy: b !== 0, members, bytes };
-  } catch {
-    return NO_HEAD;
-  }
+  const { r, i, b, m, s } = parseObject(value);
+  const [revision = 0, members = 0, bytes = 0] = [r, m, s].map((one) => (isCount(one) ? one : undefined));
+  return { revision, id: typeof i === "string" ? i : "", isBusy: b !== 0, members, bytes };
 }

@@ -122,3 +122,12 @@ export function ownerOf({ members }: Plan, { slot }: Entry): Member | undefined 
 export function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
+
+/** Parses a JSON object. Returns an empty object for any other text. */
+export function parseObject(text: string | undefined): Partial<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(text ?? "")) as Partial<Record<string, unknown>>;
+  } catch {
+    return {};
+  }
+}

@@ -1,6 +1,6 @@
 // The report of a member is the value of its session's lease. It names the plan that was carried out, and the shards that ended.
 
-import { isCount, type Freed } from "./plan.ts";
+import { isCount, parseObject, type Freed } from "./plan.ts";
 
 /** A shard that a member has let go, with its term. */
 export interface Ended {
@@ -73,10 +73,11 @@ function text(report: Report, draining: readonly Range[] | "all", ended: readonl
   // A shard that ended with `left` needs no name, because `draining` lacks it. If `draining` is `all`, the shard is named.
   const named = ended.filter(({ how }) => how !== "left" || draining === "all");
   const ends = named.map(({ shard, since, how }) => [shard, since, HOW.indexOf(how)]);
-  const filled = <T extends { readonly length: number }>(list: T): T | undefined => (list.length > 0 ? list : undefined);
   const known = report.known > report.applied ? report.known : undefined;
-  const whole = { v: VERSION, ...report, known, draining: filled(draining), ended: filled(ends) };
-  return JSON.stringify(whole, (name, value: unknown) => (value === DEFAULTS[name] ? undefined : value));
+  const isDefault = (name: string, value: unknown): boolean =>
+    value === DEFAULTS[name] || (Array.isArray(value) && value.length === 0);
+  const whole = { v: VERSION, ...report, known, draining, ended: ends };
+  return JSON.stringify(whole, (name, value: unknown) => (isDefault(name, value) ? undefined : value));
 }
 
 /**
@@ -84,26 +85,21 @@ function text(report: Report, draining: readonly Range[] | "all", ended: readonl
  * weight, limit or priority is replaced by its default.
  */
 export function decodeReport(value: string | undefined): Report | undefined {
-  let found: Partial<Record<string, unknown>>;
-  try {
-    found = JSON.parse(value ?? "") as typeof found;
-  } catch {
+  const found = parseObject(value);
+  const { v, id, name, applied, known, list, draining: drains = [], ended: ends = [], weight, maxShards, priority } = found;
+  const draining = drains === "all" ? "all" : fromRanges(drains, MAX_SHARDS);
+  const ended = endsOf(ends);
+  if (v !== VERSION || typeof id !== "string" || id === "" || typeof name !== "string" || typeof list !== "string")
     return undefined;
-  }
-  if (typeof found !== "object" || found === null || found["v"] !== VERSION) return undefined;
-  const { id, name, applied, list, draining = [], ended = [], weight, maxShards, priority } = found;
-  const drains = draining === "all" ? "all" : fromRanges(draining, MAX_SHARDS);
-  const ends = Array.isArray(ended) ? (ended as unknown[]).map(endOf) : [undefined];
-  if (typeof id !== "string" || id === "" || typeof name !== "string" || typeof list !== "string") return undefined;
-  if (!isCount(applied) || !drains || !ends.every((end) => end !== undefined)) return undefined;
+  if (!isCount(applied) || !draining || !ended) return undefined;
   return {
     id,
     name,
     applied,
-    known: isCount(found["known"]) ? Math.max(found["known"], applied) : applied,
+    known: isCount(known) ? Math.max(known, applied) : applied,
     list,
-    draining: drains,
-    ended: ends,
+    draining,
+    ended,
     stopping: found["stopping"] === true,
     steady: found["steady"] === true,
     fenced: found["fenced"] === true,
@@ -113,11 +109,14 @@ export function decodeReport(value: string | undefined): Report | undefined {
   };
 }
 
-function endOf(found: unknown): Ended | undefined {
+function endsOf(found: unknown): Ended[] | undefined {
   if (!Array.isArray(found)) return undefined;
-  const [shard, since, how] = found as unknown[];
-  const named = HOW[how as number];
-  return typeof shard === "string" && isCount(since) && named ? { shard, since, how: named } : undefined;
+  const ends = (found as unknown[]).flatMap((end) => {
+    const [shard, since, how] = Array.isArray(end) ? (end as unknown[]) : [];
+    const named = HOW[how as number];
+    return typeof shard === "string" && isCount(since) && named ? { shard, since, how: named } : [];
+  });
+  return ends.length === found.length ? ends : undefined;
 }
 
 export function isWeight(weight: unknown): weight is number {
@@ -128,19 +127,18 @@ type Range = string | readonly [first: number, last: number];
 
 /** Returns the names as ranges. A name that is no whole number in its usual form stays a name. */
 export function toRanges(names: Iterable<string>): Range[] {
-  const others: string[] = [];
-  const numbers: number[] = [];
-  for (const name of names) {
-    if (/^(?:0|[1-9]\d{0,8})$/.test(name)) numbers.push(Number(name));
-    else others.push(name);
-  }
+  const isNumber = (name: string): boolean => /^(?:0|[1-9]\d{0,8})$/.test(name);
+  const all = [...names];
   const ranges: Array<[number, number]> = [];
-  for (const number of numbers.toSorted((a, b) => a - b)) {
+  for (const number of all
+    .filter(isNumber)
+    .map(Number)
+    .toSorted((a, b) => a - b)) {
     const last = ranges.at(-1);
     if (last && last[1] + 1 === number) last[1] = number;
     else ranges.push([number, number]);
   }
-  return [...others, ...ranges];
+  return [...all.filter((name) => !isNumber(name)), ...ranges];
 }
 
 /** Returns the names of ranges; `undefined` for a value that is not a list of ranges. */
@@ -150,9 +148,8 @@ export function fromRanges(ranges: unknown, limit: number): Set<string> | undefi
   for (const range of ranges as unknown[]) {
     if (typeof range === "string") names.add(range);
     else {
-      if (!Array.isArray(range) || range.length !== 2) return undefined;
-      const [first, last] = range as unknown[];
-      if (!isCount(first) || !isCount(last) || last < first || last - first > limit) return undefined;
+      const [first, last, ...more] = Array.isArray(range) ? (range as unknown[]) : [];
+      if (!isCount(first) || !isCount(last) || last < first || last - first > limit || more.length > 0) return undefined;
       for (let number = first; number <= last; number += 1) names.add(String(number));
     }
   }

@@ -1,5 +1,6 @@
 // Computes the next plan, without a clock or a store. Only `revise` takes a shard from its holder, on a fact that stays true.
 
+import { isDeepStrictEqual } from "node:util";
 import { isSession, letGo, MAX_FAILS, ownerOf } from "./plan.ts";
 import type { Entry, Freed, Member, Plan, Seen } from "./plan.ts";
 import { roomBeside } from "./plan-text.ts";
@@ -27,6 +28,7 @@ export interface Wishes {
 /** A shard that its holder has given back. */
 export interface GivenBack {
   readonly shard: string;
+  /** The id of the holder's session. */
   readonly by: string;
   readonly how: Freed;
   /** The number of failures in a row, including this one if it is a failure. */
@@ -62,7 +64,7 @@ class NextPlan {
   readonly #members = new Map<number, Member>();
   readonly #shards = new Map<string, Entry>();
   readonly #givenBack = new Map<string, GivenBack>();
-  readonly #able: Sharer[] = [];
+  #able: readonly Sharer[] = [];
   #underWay = 0;
   /** True if a change waits until all members poll often, or until gathering ends. */
   #pending = false;
@@ -78,22 +80,17 @@ class NextPlan {
 
   revise(): Revision {
     const reports = this.#reviseMembers();
-    // Only this loop takes a shard from its holder.
-    for (const [shard, entry] of this.#old.shards) {
-      const owner = ownerOf(this.#old, entry);
-      const freed = owner && this.#freedBy(shard, entry, owner);
-      this.#shards.set(shard, freed ? this.#withoutHolder(shard, entry, owner.id, freed) : entry);
-    }
+    for (const [shard, entry] of this.#old.shards) this.#shards.set(shard, this.#keptOrFreed(shard, entry));
     this.#dropShards();
     this.#addShards();
-    this.#findAble(reports);
+    this.#able = this.#findAble(reports);
     const { free, returned } = this.#count();
     this.#askToLeave();
     const moves = this.#wishes.settled ? this.#balance() : 0;
     this.#grant(free, returned);
-    const { fenced, leaseMs, ...old } = this.#old;
+    const { revision, fenced, leaseMs } = this.#old;
     const plan: Plan = {
-      ...old,
+      ...this.#old,
       revision: this.#revision,
       // Fences stay on and the longest lease is kept, because a member with an old plan may depend on them.
       fenced: fenced || this.#able.some(({ report }) => report.fenced),
@@ -101,11 +98,7 @@ class NextPlan {
       members: this.#members,
       shards: this.#shards,
     };
-    const changed =
-      plan.fenced !== fenced ||
-      plan.leaseMs !== leaseMs ||
-      differ(plan.members, this.#old.members) ||
-      differ(plan.shards, this.#old.shards);
+    const changed = !isDeepStrictEqual({ ...plan, revision }, this.#old);
     const busy = this.#pending || this.#underWay > 0;
     return { plan, changed, givenBack: [...this.#givenBack.values()], busy, moves, isFull: this.#isFull };
   }
@@ -132,17 +125,18 @@ class NextPlan {
     return reports;
   }
 
-  #freedBy(shard: string, entry: Entry, owner: Member): Freed | undefined {
-    const { slot = -1 } = entry;
+  /** Returns the next entry of a shard. Only this method takes a shard from its holder. */
+  #keptOrFreed(shard: string, entry: Entry): Entry {
+    const { slot = -1, fails: former } = entry;
+    const owner = ownerOf(this.#old, entry);
+    if (!owner) return entry;
     // The next plan may already name a new session of the slot.
-    return this.#members.get(slot) === owner ? letGo(shard, entry, owner, this.#seen.get(slot)) : "over";
-  }
-
-  #withoutHolder(shard: string, { fails: former }: Entry, by: string, freed: Freed): Entry {
+    const freed = this.#members.get(slot) === owner ? letGo(shard, entry, owner, this.#seen.get(slot)) : "over";
+    if (!freed) return entry;
     const how = freed === "returned" && this.#wishes.returned.has(shard) ? "failed" : freed;
     if (how === "over" || how === "left") return { ...FREE, fails: former };
     const fails = { returned: 0, released: former, failed: Math.min(former + 1, MAX_FAILS), "failed-late": 1 }[how];
-    this.#givenBack.set(shard, { shard, by, how, fails });
+    this.#givenBack.set(shard, { shard, by: owner.id, how, fails });
     return { ...FREE, fails };
   }
 
@@ -151,10 +145,10 @@ class NextPlan {
    * names are then stored. The shards stay while that room is missing.
    */
   #dropShards(): void {
-    const gone = [...this.#shards].filter(([shard, { slot }]) => slot === undefined && !this.#wanted.has(shard));
-    const dropped = new Set(gone.map(([shard]) => shard));
-    if (roomBeside([...this.#shards.keys()].filter((shard) => !dropped.has(shard))) < this.#members.size) return;
-    for (const shard of dropped) this.#shards.delete(shard);
+    const isKept = ([shard, { slot }]: [string, Entry]): boolean => slot !== undefined || this.#wanted.has(shard);
+    const kept = new Map([...this.#shards].filter(isKept));
+    if (roomBeside([...kept.keys()]) < this.#members.size) return;
+    for (const shard of this.#shards.keys()) if (!kept.has(shard)) this.#shards.delete(shard);
   }
 
   /** Adds as many wanted shards as fit into the plan. A plan that is too large cannot be written. */
@@ -167,12 +161,12 @@ class NextPlan {
     for (const shard of added) this.#shards.set(shard, FREE);
   }
 
-  #findAble(reports: ReadonlyMap<number, Report>): void {
+  #findAble(reports: ReadonlyMap<number, Report>): Sharer[] {
     const owners = new Set(Array.from(this.#shards.values(), ({ slot }) => slot));
     const all = Array.from(reports, ([slot, report]) => ({ slot, report, kept: [], apart: 0, share: 0 }));
     // A process may restart every few seconds. Shards must not move to its short-lived sessions.
     const steady = all.filter(({ slot, report }) => report.steady || owners.has(slot));
-    this.#able.push(...(steady.length > 0 ? steady : all));
+    return steady.length > 0 ? steady : all;
   }
 
   /** Counts the shards of each member, and sets the member's share. Returns the shards that can be granted now. */
@@ -208,14 +202,13 @@ class NextPlan {
   #askToLeave(): void {
     for (const [shard, { slot = -1, leaving }] of this.#shards) {
       const owner = this.#members.get(slot);
-      if (!owner || leaving) continue;
       const one = this.#seen.get(slot);
-      const stops = isSession(owner, one) && one?.report?.stopping === true;
-      if (stops || !this.#wanted.has(shard)) this.#leave(shard);
+      const stops = owner && isSession(owner, one) && one?.report?.stopping;
+      if (!leaving && (stops || !this.#wanted.has(shard))) this.#leave(shard);
     }
   }
 
-  /** Asks the holder to leave a shard, once all members poll often. The request is never withdrawn. */
+  /** Asks the holder of a shard, if there is one, to leave it, once all members poll often. The request is never withdrawn. */
   #leave(shard: string): void {
     const entry = this.#shards.get(shard) ?? FREE;
     const { slot = -1 } = entry;
@@ -241,8 +234,7 @@ class NextPlan {
       for (const shard of newestFirst.slice(0, Math.max(kept.length - share, 0))) {
         if (this.#underWay >= MAX_MOVES) return moves;
         this.#leave(shard);
-        if (!this.#wishes.warned) return moves;
-        moves += 1;
+        if (this.#wishes.warned) moves += 1;
       }
     }
     return moves;
@@ -261,16 +253,13 @@ class NextPlan {
       this.#give(shard, best.slot);
     }
     for (const shard of returned) {
-      const avoided = this.#wishes.returned.get(shard);
       const open = this.#able.filter(({ report, kept, apart }) => kept.length + apart < report.maxShards);
       // Prefers other members to the former holder, even beyond their share. Then the highest priority, then the fewest shards.
-      const others = open.filter(({ report }) => report.id !== avoided);
+      const others = open.filter(({ report }) => report.id !== this.#wishes.returned.get(shard));
       const choice = others.length > 0 ? others : open;
       const top = Math.max(...choice.map(({ report }) => report.priority));
-      const best = least(
-        choice.filter(({ report }) => report.priority === top),
-        ({ kept, apart }) => kept.length + apart,
-      );
+      const peers = choice.filter(({ report }) => report.priority === top);
+      const best = least(peers, ({ kept, apart }) => kept.length + apart);
       if (!best) continue;
       best.apart += 1;
       this.#give(shard, best.slot);
@@ -278,17 +267,13 @@ class NextPlan {
   }
 
   #give(shard: string, slot: number): void {
-    const { fails = 0 } = this.#shards.get(shard) ?? {};
+    const { fails } = this.#shards.get(shard) ?? FREE;
     this.#shards.set(shard, { slot, since: this.#revision, leaving: false, fails });
   }
 }
 
 /** The entry of a shard without a holder and without failures. */
 const FREE: Entry = { since: 0, leaving: false, fails: 0 };
-
-function differ<K, V>(all: ReadonlyMap<K, V>, former: ReadonlyMap<K, V>): boolean {
-  return all.size !== former.size || [...all].some(([key, value]) => former.get(key) !== value);
-}
 
 /** Returns the first item with the least number; `undefined` for an empty list. */
 function least<T>(all: readonly T[], numberOf: (one: T) => number): T | undefined {

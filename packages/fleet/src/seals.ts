@@ -10,26 +10,22 @@ import { inTurns } from "./in-turns.ts";
 const FIRST_PAUSE_MS = 100;
 
 /**
- * Returns a function that writes the fence of a shard, and tries again after a failure. The function returns false if the shard
- * has to stop meanwhile. It throws if the fence has a later term than the plan. It also throws after `drainTimeoutMs`, because a
- * transaction of the former holder may lock the fence.
+ * Returns a function that writes the fence of a shard, and tries again after a failure. It gives up once the shard has to stop. It
+ * throws if the fence has a later term than the plan. It also throws after `drainTimeoutMs`, because a transaction of the former
+ * holder may lock the fence.
  */
-export function sealing({ clock, timing, records }: FleetContext): (shard: Shard) => Promise<boolean> {
+export function sealing({ clock, timing, records }: FleetContext): (shard: Shard) => Promise<void> {
   const inTurn = inTurns();
-  const attempt = async (shard: Shard): Promise<boolean> =>
-    !shard.signal.aborted && shard.isValid() && (await records.seal(shard));
   return async (shard) => {
-    const sinceMs = clock.monotonicMs();
-    for (let pauseMs = FIRST_PAUSE_MS; !shard.signal.aborted; pauseMs = Math.min(2 * pauseMs, timing.retryPeriodMs)) {
-      let failure: unknown = new Error(`Another process writes the fence of the shard '${shard.name}' all the time.`);
+    const untilMs = clock.monotonicMs() + timing.drainTimeoutMs;
+    const mayBegin = (): boolean => !shard.signal.aborted && shard.isValid();
+    for (let pauseMs = FIRST_PAUSE_MS; mayBegin(); pauseMs = Math.min(2 * pauseMs, timing.retryPeriodMs)) {
       try {
-        if (await inTurn(() => attempt(shard))) return !shard.signal.aborted;
+        return await inTurn(async () => (mayBegin() ? await records.seal(shard) : undefined));
       } catch (error) {
-        failure = error;
+        if (error instanceof FenceAheadError || clock.monotonicMs() >= untilMs) throw error;
+        await sleep(clock, pauseMs, shard.signal).catch(() => undefined);
       }
-      if (failure instanceof FenceAheadError || clock.monotonicMs() - sinceMs >= timing.drainTimeoutMs) throw failure;
-      await sleep(clock, pauseMs, shard.signal).catch(() => undefined);
     }
-    return false;
   };
 }

@@ -1,6 +1,6 @@
 // Acquires a session for this process. A session is the lease of a numbered slot, and an ordinary elector holds it.
 
-import { Elector, isLeaseholdError, type HeldLeadership, type LeaseSnapshot } from "@leasehold/core";
+import { Elector, isLeaseholdError, type HeldLeadership } from "@leasehold/core";
 import type { FleetContext } from "./fleet-reporter.ts";
 import { ID_LENGTH, MAX_SLOTS, sessionName } from "./plan.ts";
 
@@ -28,7 +28,9 @@ export function takingSlots(context: FleetContext) {
     const listed = await records.listMembers();
     const free: number[] = [];
     for (let slot = 0; slot < MAX_SLOTS && free.length < range; slot += 1) {
-      if (!unusable.has(slot) && named?.has(slot) !== true && isOpen(listed.get(slot))) free.push(slot);
+      const { state, bar } = listed.get(slot) ?? { state: "vacant" };
+      // If the slot's session has expired, the coordinator must end it first.
+      if (state === "vacant" && !bar && !unusable.has(slot) && !named?.has(slot)) free.push(slot);
     }
     const slot = free[Math.floor(clock.random() * free.length)];
     if (slot === undefined) throw new Error(`The fleet '${names.fleet}' has no free slot; it has ${MAX_SLOTS} in all.`);
@@ -44,9 +46,4 @@ export function takingSlots(context: FleetContext) {
       return undefined;
     }
   };
-}
-
-/** Reports whether a process may take this slot. If the slot's session has expired, the coordinator must end it first. */
-function isOpen(listed: LeaseSnapshot | undefined): boolean {
-  return listed === undefined || (listed.state === "vacant" && listed.bar === undefined);
 }

@@ -31,26 +31,28 @@ export class SlotWatch {
     const seen = new Map<number, SeenSlot>();
     let isSuspicious = false;
     let leaseMs = 0;
-    const expired: Array<[number, LeaseSnapshot]> = [];
-    for (const [slot, one] of await this.#context.records.listMembers()) {
-      const { term, state, ageMs, leaseDurationMs: itsLeaseMs = leaseDurationMs } = one;
+    const listed = await this.#context.records.listMembers();
+    for (const [slot, { term, state, bar, value, ageMs, leaseDurationMs: itsLeaseMs = leaseDurationMs }] of listed) {
       // A record with a hold replaces a lost record. The lost record's session may still run until the hold ends.
-      seen.set(slot, { term, state: state === "vacant" && one.bar ? "unknown" : state, report: decodeReport(one.value) });
+      seen.set(slot, { term, state: state === "vacant" && bar ? "unknown" : state, report: decodeReport(value) });
       if (state !== "vacant") leaseMs = Math.max(leaseMs, itsLeaseMs);
       const lateMs = (LATE * renewIntervalMs * itsLeaseMs) / leaseDurationMs;
-      if (state === "held" && (ageMs?.[0] ?? 0) > lateMs) isSuspicious = true;
-      if (state === "expired") expired.push([slot, one]);
+      isSuspicious ||= state === "held" && (ageMs?.[0] ?? 0) > lateMs;
     }
-    const end = async ([slot, one]: [number, LeaseSnapshot]): Promise<void> => {
-      const ended = await this.#end(one, isNew);
-      if (ended) seen.set(slot, ended);
-    };
-    await Promise.all(expired.map((one) => this.#inTurn(() => end(one))));
+    const expired = [...listed].filter(([, { state }]) => state === "expired");
+    await this.#each(expired, async ([slot, session]) => {
+      const term = await this.#end(session, isNew);
+      if (term !== undefined) seen.set(slot, { term, state: "vacant" });
+    });
     return { seen, isSuspicious, leaseMs };
   }
 
-  /** Ends an expired session: acquires and releases its slot. Its later renewals fail. The record names the ended session. */
-  async #end({ election, holder = "" }: LeaseSnapshot, isNew: boolean): Promise<SeenSlot | undefined> {
+  async #each<T>(all: readonly T[], request: (one: T) => Promise<void>): Promise<void> {
+    await Promise.all(all.map((one) => this.#inTurn(() => request(one))));
+  }
+
+  /** Ends an expired session: acquires and releases its slot. Its later renewals fail. Returns the term of that acquisition. */
+  async #end({ election, holder = "" }: LeaseSnapshot, isNew: boolean): Promise<number | undefined> {
     const { store, timing } = this.#context;
     const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs: timeoutMs } = timing;
     const expiry = isNew && store.capabilities.storeClock !== undefined ? ({ expiry: "store-clock" } as const) : {};
@@ -60,7 +62,7 @@ export class SlotWatch {
     if (!outcome?.acquired) return undefined;
     // If the release fails, the slot is free one lease later.
     await store.release(outcome.lease, { timeoutMs }).catch(() => undefined);
-    return { term: outcome.lease.term, state: "vacant" };
+    return outcome.lease.term;
   }
 
   /**
@@ -71,13 +73,12 @@ export class SlotWatch {
     const over = new Set<number>();
     const gone = new Map<string, number>();
     const unseen = [...plan.members].filter(([slot, member]) => !isSession(member, seen.get(slot)));
-    const judge = async ([slot, { id }]: (typeof unseen)[number]): Promise<void> => {
+    await this.#each(unseen, async ([slot, { id }]) => {
       const fate = await this.#fateOf(slot, id);
       if (fate === "over") over.add(slot);
       if (fate === "gone") gone.set(id, slot);
-    };
-    await Promise.all(unseen.map((one) => this.#inTurn(() => judge(one))));
-    for (const [id, goneMs] of this.#lasting.all("gone", gone.keys())) if (goneMs >= plan.leaseMs) over.add(gone.get(id) ?? -1);
+    });
+    for (const [slot, goneMs] of this.#lasting.all("gone", gone)) if (goneMs >= plan.leaseMs) over.add(slot);
     return over;
   }
 
@@ -100,18 +101,16 @@ export class SlotWatch {
     const { store, names, timing, records } = this.#context;
     const asked = new Map(Array.from(plan.members, ([slot, member]) => [slot, member.asked]));
     for (const { slot = -1, since } of plan.shards.values()) asked.set(slot, Math.max(asked.get(slot) ?? 0, since));
-    const deaf = new Map<string, number>();
-    for (const [slot, member] of plan.members) {
+    const deaf = [...plan.members].filter(([slot, member]) => {
       const one = seen.get(slot);
-      if (isSession(member, one) && (one?.report?.applied ?? 0) < (asked.get(slot) ?? 0)) deaf.set(member.id, slot);
-    }
-    for (const [id, deafMs] of this.#lasting.all("deaf", deaf.keys())) {
-      const slot = deaf.get(id) ?? -1;
-      const ifTerm = plan.members.get(slot)?.term ?? 0;
+      return isSession(member, one) && (one?.report?.applied ?? 0) < (asked.get(slot) ?? 0);
+    });
+    const named = new Map(deaf.map(([slot, { id, term }]) => [id, { election: names.member(slot), ifTerm: term }]));
+    for (const [{ election, ifTerm }, deafMs] of this.#lasting.all("deaf", named)) {
       if (deafMs < 2 * plan.leaseMs) continue;
       await records.readPlan(true);
       const reason = `it has not carried out the plan of '${names.fleet}' for two leases`;
-      await store.break(names.member(slot), { reason, ifTerm, timeoutMs: timing.attemptTimeoutMs });
+      await store.break(election, { reason, ifTerm, timeoutMs: timing.attemptTimeoutMs });
     }
   }
 }

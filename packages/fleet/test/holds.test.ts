@@ -3,6 +3,7 @@ import { sleep } from "@leasehold/core/provider";
 import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, expect, test } from "vitest";
 import { FleetNames } from "../src/fleet-names.ts";
+import type { FleetReporter } from "../src/fleet-reporter.ts";
 import type { Shard } from "../src/hold.ts";
 import { Holds } from "../src/holds.ts";
 import type { Entry, Plan } from "../src/plan.ts";
@@ -38,7 +39,7 @@ beforeEach(() => {
     names: new FleetNames("f"),
     memberId: "m",
     timing: timing as TimingReport,
-    seal: () => (sealMs === 0 ? Promise.resolve(true) : sleep(clock, sealMs).then(() => true)),
+    seal: () => (sealMs === 0 ? Promise.resolve() : sleep(clock, sealMs)),
     task: (shard) =>
       new Promise<void>((resolve, reject) => {
         const { name } = shard;
@@ -50,12 +51,17 @@ beforeEach(() => {
         };
         running.set(name, { shard, settle });
       }),
-    onStarted: () => undefined,
-    onOverrun: () => undefined,
-    onLetGo: ({ shard }, end) => void ended.push({ ...end, wasValid: shard.isValid() }),
+    reporter: { emit: noteEnd } as unknown as FleetReporter,
+    onLeft: () => undefined,
   });
   holds.begin(session);
 });
+
+function noteEnd(event: string, { shard }: { readonly shard: Shard }): void {
+  if (event !== "shardStopped" && event !== "shardFailed") return;
+  const end = holds.ended.find((one) => one.shard === shard.name && one.since === shard.term);
+  if (end) ended.push({ ...end, wasValid: shard.isValid() });
+}
 
 function sessionOf(id: string, term: number): HeldLeadership {
   const held = {
@@ -116,6 +122,15 @@ test("a shard that is granted while it starts is not begun if the session ends i
   isValid = false;
   await clock.settle();
   expect([...running.keys()]).toEqual([]);
+});
+
+test("a shard that has to stop while its fence is written begins no task", async () => {
+  sealMs = 100;
+  await apply(plan(5, { a: 5 }));
+  await apply(plan(6, { a: { since: 5, leaving: true } }));
+  await clock.advance(200);
+  expect([...running.keys()]).toEqual([]);
+  expect(ended).toEqual([{ shard: "a", since: 5, how: "left", wasValid: false }]);
 });
 
 test("a shard that leaves drains, and is told as draining until its task has settled", async () => {
