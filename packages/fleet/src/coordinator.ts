@@ -5,16 +5,13 @@ import type { Lease } from "@leasehold/core/provider";
 import type { StoredPlan } from "./fleet-records.ts";
 import type { FleetContext } from "./fleet-reporter.ts";
 import { Lasting } from "./lasting.ts";
-import { emptyPlan, type Plan, type Seen, type SeenSlot } from "./plan.ts";
+import { emptyPlan, type Plan, type Seen } from "./plan.ts";
 import { encodeHead, NO_HEAD } from "./plan-text.ts";
 import { revise, type GivenBack, type Wishes } from "./revise.ts";
 import { ShardList } from "./shard-list.ts";
 import { SlotWatch } from "./slot-watch.ts";
 
-/**
- * The least time between two revisions. So revisions rise by at most one a second. A new plan begins at the Unix time in seconds,
- * which is never lower.
- */
+/** The least time between two revisions. So a new plan, which begins at the Unix time in seconds, never begins lower. */
 const REVISION_MS = 1_000;
 /** The coordinator renews the head after this fraction of the renew interval. */
 const DUE = 0.9;
@@ -31,7 +28,6 @@ export class Coordinator {
   isOver = false;
   /** True if the last round found exactly one living member. */
   isAlone = false;
-  /** The number of failed rounds in a row. */
   failures = 0;
   /** The plan of this coordinator's last acknowledged write. While a write is under way, it is unknown which plan is stored. */
   stored: StoredPlan | undefined;
@@ -44,7 +40,6 @@ export class Coordinator {
   /** The last value that was written to the head, and the time of that write. */
   #told = "";
   #toldMs = -Infinity;
-  /** The time of the last new revision. */
   #revisedMs = -Infinity;
 
   private constructor(context: FleetContext, lease: Lease) {
@@ -55,7 +50,7 @@ export class Coordinator {
     this.#list = new ShardList(context);
   }
 
-  /** Makes one attempt to take the head. @param known the highest revision that this process knows. */
+  /** Makes one attempt to take the head. @param known here and below: the highest revision that this process knows. */
   static async take(context: FleetContext, known: number): Promise<Coordinator | undefined> {
     const { store, names, memberId, timing } = context;
     const { leaseDurationMs, renewIntervalMs, attemptTimeoutMs: timeoutMs } = timing;
@@ -72,14 +67,12 @@ export class Coordinator {
     return this.#returns.nextEndMs(this.#context.clock.monotonicMs());
   }
 
-  /** Gives the head up, so that another member can take it at once. */
   async resign(): Promise<void> {
     const { store, timing } = this.#context;
     this.isOver = true;
     await store.release(this.#lease, { timeoutMs: timing.attemptTimeoutMs }).catch(() => undefined);
   }
 
-  /** Does one round. @param known the highest revision that this process knows. */
   async round(known: number): Promise<void> {
     const { clock, timing, reporter, names } = this.#context;
     const nowMs = clock.monotonicMs();
@@ -88,9 +81,12 @@ export class Coordinator {
     const stored = await this.#readPlan(seen, known);
     // A first revision is the Unix time, so terms rise even if all records of the fleet were deleted.
     const old = stored?.plan ?? emptyPlan(Math.floor(clock.wallMs() / 1_000), 0);
-    this.#noteReset(old);
+    // A reset that lasts longer than a reset takes was interrupted.
+    const isStuck = this.#lasting.ms("resets", old.isResetting === true) > old.leaseMs + timing.renewIntervalMs;
+    const stuck = `A reset of '${names.fleet}' was not finished. Nobody is granted a shard until you reset the fleet again.`;
+    reporter.problem("reset", isStuck, stuck);
     const crowd = this.#crowd(seen, stored?.plan);
-    await this.#refreshList(old);
+    await this.#list.refresh([...old.shards.keys()]);
     const over = await this.#watch.over(old, seen);
     const next = revise(old, seen, { ...this.#returns.at(nowMs), ...crowd, over, leaseMs, shards: this.#shards(old, seen) });
     const full = `The plan of the fleet '${names.fleet}' has no room for all members and shards. Those that do not fit wait until others are gone. Use fewer shards, shorter names or fewer members.`;
@@ -138,7 +134,9 @@ export class Coordinator {
 
   #crowd(seen: Seen, plan: Plan | undefined): Pick<Wishes, "settled" | "warned" | "gathering"> {
     const { settleMs, gatherMs, timing } = this.#context;
-    const ids = [...seen.values()].filter(lives).map(({ report }) => report?.id ?? "");
+    // A session whose state is unknown may live. A stopping session does not count.
+    const living = [...seen.values()].filter(({ state }) => state === "held" || state === "unknown");
+    const ids = living.flatMap(({ report }) => (report?.stopping === false ? report.id : []));
     const shards = [...(plan?.shards.values() ?? [])];
     const free = shards.filter(({ slot }) => slot === undefined).length;
     const isHeld = shards.length > 0 && free <= shards.length / 2;
@@ -154,15 +152,6 @@ export class Coordinator {
       // Gathering ends after 3 times `gatherMs`, even if members still join and leave.
       gathering: quietMs < gatherMs && freeMs < 3 * gatherMs,
     };
-  }
-
-  async #refreshList({ shards }: Plan): Promise<void> {
-    const { names, reporter } = this.#context;
-    try {
-      if (await this.#list.refresh([...shards.keys()])) reporter.problem("answer", false, "");
-    } catch (error) {
-      reporter.problem("answer", true, `The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
-    }
   }
 
   /** Returns the coordinator's list once all sessions that are not over have an equal one; until then, the plan's shards. */
@@ -181,14 +170,6 @@ export class Coordinator {
     return (isAgreed || present.length === 0 ? this.#list.list : undefined) ?? present;
   }
 
-  /** Warns of a reset that has lasted longer than a reset takes, because such a reset was interrupted. */
-  #noteReset({ isResetting, leaseMs }: Plan): void {
-    const { names, timing, reporter } = this.#context;
-    const isLong = this.#lasting.ms("resets", isResetting === true) > leaseMs + timing.renewIntervalMs;
-    const text = `A reset of '${names.fleet}' was not finished. Nobody is granted a shard until you reset the fleet again.`;
-    reporter.problem("reset", isLong, text);
-  }
-
   /** Publishes the plan's revision in the head for the members. The same write renews the head. */
   async #tell(known: number, nowMs: number): Promise<void> {
     const { store, timing } = this.#context;
@@ -205,11 +186,6 @@ export class Coordinator {
   }
 }
 
-/** Reports whether a session lives, or may live while its state is unknown. A stopping session does not count. */
-function lives({ state, report }: SeenSlot): boolean {
-  return (state === "held" || state === "unknown") && report?.stopping === false;
-}
-
 /** The rest after the first failure. Each further failure doubles the rest. */
 const FIRST_REST_MS = 2_000;
 const LONGEST_REST_MS = 60_000;
@@ -220,19 +196,18 @@ const APART_MS = 60_000;
 
 /** The shards that were given back, by the coordinator's monotonic clock. A new coordinator knows none, so rests may be lost. */
 class Returns {
-  readonly #notes = new Map<string, { by: string; restsUntilMs: number; apartUntilMs: number }>();
+  readonly #notes = new Map<string, { by: string; restsUntilMs: number }>();
 
   note({ shard, by, how, fails }: GivenBack, nowMs: number): void {
     const isWell = how === "returned" || how === "released";
     const restMs = isWell ? 0 : Math.min(FIRST_REST_MS * 2 ** (fails - 1), LONGEST_REST_MS);
     const endMs = nowMs + restMs;
-    const restsUntilMs = restMs < GRID_MS ? endMs : Math.ceil(endMs / GRID_MS) * GRID_MS;
-    this.#notes.set(shard, { by, restsUntilMs, apartUntilMs: restsUntilMs + APART_MS });
+    this.#notes.set(shard, { by, restsUntilMs: restMs < GRID_MS ? endMs : Math.ceil(endMs / GRID_MS) * GRID_MS });
   }
 
   /** Returns the resting shards, and the shards given back lately, each with the id of its session. Forgets older returns. */
   at(nowMs: number): { resting: Set<string>; returned: Map<string, string> } {
-    for (const [shard, { apartUntilMs }] of this.#notes) if (apartUntilMs <= nowMs) this.#notes.delete(shard);
+    for (const [shard, { restsUntilMs }] of this.#notes) if (restsUntilMs + APART_MS <= nowMs) this.#notes.delete(shard);
     const lately = [...this.#notes];
     return {
       resting: new Set(lately.filter(([, { restsUntilMs }]) => restsUntilMs > nowMs).map(([shard]) => shard)),
@@ -240,7 +215,6 @@ class Returns {
     };
   }
 
-  /** Returns the time until the next rest ends; Infinity if no shard rests. */
   nextEndMs(nowMs: number): number {
     const ends = [...this.#notes.values()].map(({ restsUntilMs }) => restsUntilMs - nowMs).filter((ms) => ms > 0);
     return Math.min(...ends, Infinity);

@@ -42,10 +42,6 @@ export class FleetNames {
     return Number.isInteger(slot) && slot >= 0 && slot < MAX_SLOTS && election === this.member(slot) ? slot : undefined;
   }
 
-  shard(shard: string): string {
-    return this.shards + shard;
-  }
-
   /** @throws {ConfigurationError} for a name that a shard cannot have. */
   checkShard(shard: unknown): asserts shard is string {
     checkText("shard", shard);

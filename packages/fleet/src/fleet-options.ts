@@ -64,10 +64,7 @@ const OPTIONS = defineOptions<FleetOptions>()(
   "renewIntervalMs renewDeadlineMs retryPeriodMs attemptTimeoutMs drainTimeoutMs stallTimeoutMs logger clock",
 );
 
-/**
- * Checks the options, without any request.
- * @throws {ConfigurationError | UnsupportedError} for options that cannot work. The error shows the values.
- */
+/** Sends nothing. @throws {ConfigurationError | UnsupportedError} for options that cannot work. The error shows the values. */
 export function checkFleetOptions(options: FleetOptions): FleetSettings {
   checkOptions("Fleet", options, OPTIONS);
   const found = FUNCTIONS.find((name) => process.env[name]);
@@ -118,15 +115,11 @@ export const DEFAULT_LEASE_MS = 30_000;
 /** The most bytes of a `memberId`. The record of a session contains the `memberId` and the session's id. */
 const MAX_MEMBER_ID_BYTES = 240;
 
-/**
- * Returns the store of a fleet's records.
- * @throws {ConfigurationError | UnsupportedError} if this store cannot keep a fleet.
- */
+/** Returns the store of a fleet's records. @throws {ConfigurationError | UnsupportedError} if this store cannot keep a fleet. */
 export function storeOf(store: LeaseStore): RecordLeaseStore {
   const given = store as (LeaseStore & { readonly fleets?: RecordLeaseStore | undefined }) | null | undefined;
-  if (typeof given?.capabilities !== "object" || typeof given.acquire !== "function") {
+  if (typeof given?.capabilities !== "object" || typeof given.acquire !== "function")
     throw new ConfigurationError("store is not a LeaseStore. Make one first, for instance new SqlLeaseStore({ sqlite: path }).");
-  }
   if ("complete" in given)
     throw new UnsupportedError("The occurrences of a schedule are deleted after a time. Give the fleet the store itself.");
   const found = (given.fleets ?? given) as RecordLeaseStore;

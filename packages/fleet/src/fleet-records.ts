@@ -1,10 +1,11 @@
 // Sends a fleet's requests other than for leases: for the plan, the fences of shards, and the list of members.
 
-import { ForeignRecordError, parseLeaseRecord, RECORD_SCHEMA, sendRequest } from "@leasehold/core/provider";
+import { ForeignRecordError, parseLeaseRecord, RECORD_SCHEMA, sendRequest, sleep } from "@leasehold/core/provider";
 import type { LeaseRecord, PutOptions, RecordLeaseStore } from "@leasehold/core/provider";
 import { LeaseholdError, type LeaseSnapshot } from "@leasehold/core";
 import type { FleetSettings } from "./fleet-options.ts";
 import type { Shard } from "./hold.ts";
+import { inTurns } from "./in-turns.ts";
 import { decodePlan, encodePlan, MAX_PLAN_BYTES } from "./plan-text.ts";
 import type { Plan } from "./plan.ts";
 
@@ -26,6 +27,9 @@ interface Found {
   readonly record?: LeaseRecord;
 }
 
+/** The first pause after a failed write of a fence. Each further failure doubles the pause. */
+const FIRST_PAUSE_MS = 100;
+
 /**
  * The ids of the sessions that this process has given up, by store, the latest first. If the release of a session failed, this
  * process's store still shows its slot as vacant. A coordinator here ends no vacant session, so it needs the id.
@@ -36,6 +40,7 @@ export class FleetRecords {
   /** The highest revision that an operator has written, as of the last list of the members. */
   told = 0;
   readonly options: RecordSettings;
+  readonly #inTurn = inTurns();
 
   constructor(options: RecordSettings) {
     this.options = options;
@@ -75,19 +80,35 @@ export class FleetRecords {
     return found;
   }
 
-  /** Records that this process gives the session up. All tasks of the session have settled. */
+  /** Notes that this process gives a session up, all of whose tasks have settled. */
   giveUp(id: string): void {
     const { store } = this.options;
     givenUp.set(store, [id, ...(givenUp.get(store) ?? [])].slice(0, 1_024));
   }
 
-  /** Reports whether this process has given the session up, in this run or an earlier one. */
   hasGivenUp(id: string): boolean {
     return givenUp.get(this.options.store)?.includes(id) === true;
   }
 
-  /** Writes the shard's fence, which then refuses all earlier leaderships. @throws {FenceAheadError} */
+  /**
+   * Writes the shard's fence, which then refuses all earlier leaderships. Tries again after a failure, until the shard has to stop.
+   * @throws {FenceAheadError} The last failure after `drainTimeoutMs`: a transaction of the former holder may lock the fence.
+   */
   async seal(shard: Shard): Promise<void> {
+    const { clock, timing } = this.options;
+    const untilMs = clock.monotonicMs() + timing.drainTimeoutMs;
+    const mayBegin = (): boolean => !shard.signal.aborted && shard.isValid();
+    for (let pauseMs = FIRST_PAUSE_MS; mayBegin(); pauseMs = Math.min(2 * pauseMs, timing.retryPeriodMs)) {
+      try {
+        return await this.#inTurn(async () => (mayBegin() ? await this.#writeFence(shard) : undefined));
+      } catch (error) {
+        if (error instanceof FenceAheadError || clock.monotonicMs() >= untilMs) throw error;
+        await sleep(clock, pauseMs, shard.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #writeFence(shard: Shard): Promise<void> {
     const { election, name, term, termId } = shard;
     const found = await this.read(election, true);
     if (found?.record?.term === term && found.record.termId === termId) return;

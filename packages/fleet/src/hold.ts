@@ -53,15 +53,11 @@ export class Hold {
     this.settled = this.#work();
   }
 
-  /** True once the task was asked to stop. */
   get isLeaving(): boolean {
     return this.#stop.signal.aborted;
   }
 
-  /**
-   * Aborts the task's signal. If the task runs longer than its time to drain, the shard becomes invalid. One lease later this
-   * process lets the shard go.
-   */
+  /** Aborts the task's signal. The shard becomes invalid after `drainTimeoutMs`. This process lets it go one lease later. */
   leave(reason: Error = this.#endedError("it moves to another member.")): void {
     if (this.isLeaving) return;
     this.#stop.abort(reason);
@@ -148,7 +144,7 @@ export class Hold {
         return (ended ??= whenAborted());
       },
       name,
-      election: names.shard(name),
+      election: names.shards + name,
       candidateId: memberId,
       term,
       termId: clock.randomUuid(),

@@ -57,10 +57,7 @@ export class Holds {
     onAbort(signal, (reason) => this.leaveAll(reason));
   }
 
-  /**
-   * Carries out a plan: starts the shards that the plan grants to this session, and ends all others. Ignores a plan that is not
-   * newer than the last one.
-   */
+  /** Starts the shards that the plan grants to this session, and ends all others. Ignores a plan that is not newer. */
   apply(plan: Plan, slot: number, session: HeldLeadership, isStopping: boolean): void {
     if (plan.revision <= this.applied || !session.isValid() || session.signal.aborted) return;
     this.applied = plan.revision;

@@ -12,7 +12,6 @@ import { Lasting } from "./lasting.ts";
 import { decodeHead, NO_HEAD, type Head } from "./plan-text.ts";
 import { idOf, type Plan } from "./plan.ts";
 import { encodeReport } from "./report.ts";
-import { sealing } from "./seals.ts";
 import { takingSlots, type Session } from "./session.ts";
 
 /** A stopping member waits this many renew intervals for a coordinator to move its shards. Then the member ends its tasks. */
@@ -26,7 +25,7 @@ const READ_RATE = 16_000;
 
 export class FleetMember {
   readonly holds: Holds;
-  /** The coordinator of the fleet, while this member holds the head. */
+  /** Set while this member holds the head. */
   coordinator: Coordinator | undefined;
   readonly #context: FleetContext;
   readonly #takeSlot: ReturnType<typeof takingSlots>;
@@ -36,7 +35,7 @@ export class FleetMember {
   /** The highest revision that a head has shown, or that this process has carried out in any session. */
   #known = 0;
   /** True if the fence of each shard is written before its task begins. */
-  #isFenced: boolean;
+  #isFenced = false;
   #reported = "";
   #hasContact = false;
   #isStopping = false;
@@ -47,26 +46,21 @@ export class FleetMember {
     this.#context = { ...settings, records: new FleetRecords(settings), reporter };
     this.#takeSlot = takingSlots(this.#context);
     this.#lasting = new Lasting(settings.clock);
-    this.#isFenced = settings.fenced;
-    const seal = sealing(this.#context);
+    const { records } = this.#context;
     this.holds = new Holds({
       ...this.#context,
       task,
-      seal: async (shard) => (this.#isFenced ? await seal(shard) : undefined),
+      seal: async (shard) => (this.#isFenced ? await records.seal(shard) : undefined),
       onLeft: () => this.#wake?.(),
     });
   }
 
-  /** Gives every shard to other members, and leaves the fleet. */
   stop(): void {
     this.#isStopping = true;
     this.#wake?.();
   }
 
-  /**
-   * Joins the fleet, and runs shards until the member stops. After the loss of a session the member joins again.
-   * @throws {DrainTimeoutError} if a task still runs although its time to drain is over.
-   */
+  /** Joins, and joins again after the loss of a session, until the member stops. @throws {DrainTimeoutError} */
   async run(): Promise<void> {
     while (!this.#isStopping) {
       const session = await this.#join();

@@ -37,7 +37,6 @@ export interface Plan {
   readonly shards: ReadonlyMap<string, Entry>;
 }
 
-/** Returns a plan that names no session and no shard. */
 export function emptyPlan(revision: number, leaseMs: number): Plan {
   return { revision, leaseMs, fenced: false, members: new Map(), shards: new Map() };
 }
@@ -67,8 +66,7 @@ export function sessionName(memberId: string, id: string): string {
 }
 
 export const ID_LENGTH = 8;
-
-/** Returns the id of a session. The session's report, the plan and the slot's record contain this id. */
+/** The id of a session is in its report, in the plan and in the slot's record. */
 export function idOf({ candidateId }: { readonly candidateId: string }): string {
   return candidateId.slice(-ID_LENGTH);
 }
@@ -94,7 +92,6 @@ export function fateOf(id: string, record: Pick<LeaseRecord, "candidateId" | "te
   return record.bars ? "gone" : "over";
 }
 
-/** Reports whether the record shows this very session. */
 export function isSession(member: Member, seen: SeenSlot | undefined): boolean {
   return seen?.term === member.term && seen.report?.id === member.id;
 }

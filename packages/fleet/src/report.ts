@@ -44,8 +44,8 @@ const HOW = ["left", "returned", "failed", "failed-late"] as const;
 const VERSION = 1;
 
 /**
- * Returns a report as text of at most {@link MAX_BYTES}. If the names do not fit, `draining` becomes `all`, and only some ended
- * shards are named. Later reports name the others, once the plan shows the first ones as free.
+ * Returns at most {@link MAX_BYTES}. If the names do not fit, `draining` becomes `all`, and only some ended shards are named. Later
+ * reports name the others, once the plan shows the first ones as free.
  */
 export function encodeReport(report: Report): string {
   const { draining, ended } = report;
@@ -80,10 +80,7 @@ function text(report: Report, draining: readonly Range[] | "all", ended: readonl
   return JSON.stringify(whole, (name, value: unknown) => (isDefault(name, value) ? undefined : value));
 }
 
-/**
- * Parses a session's value. Returns `undefined` if the value is no report. A value that is no report frees no shard. An invalid
- * weight, limit or priority is replaced by its default.
- */
+/** Returns `undefined` for a value that is no report. Such a value frees no shard. Replaces an invalid number by its default. */
 export function decodeReport(value: string | undefined): Report | undefined {
   const found = parseObject(value);
   const { v, id, name, applied, known, list, draining: drains = [], ended: ends = [], weight, maxShards, priority } = found;

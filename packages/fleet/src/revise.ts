@@ -1,8 +1,7 @@
 // Computes the next plan, without a clock or a store. Only `revise` takes a shard from its holder, on a fact that stays true.
 
 import { isDeepStrictEqual } from "node:util";
-import { isSession, letGo, MAX_FAILS, ownerOf } from "./plan.ts";
-import type { Entry, Freed, Member, Plan, Seen } from "./plan.ts";
+import { isSession, letGo, MAX_FAILS, ownerOf, type Entry, type Freed, type Member, type Plan, type Seen } from "./plan.ts";
 import { roomBeside } from "./plan-text.ts";
 import type { Report } from "./report.ts";
 import { setShares, type Sharer } from "./share.ts";
@@ -25,7 +24,6 @@ export interface Wishes {
   readonly leaseMs: number;
 }
 
-/** A shard that its holder has given back. */
 export interface GivenBack {
   readonly shard: string;
   /** The id of the holder's session. */

@@ -13,10 +13,7 @@ export interface Session {
   readonly elector: Elector;
 }
 
-/**
- * Returns a function that makes one attempt to acquire a free slot. It returns `undefined` if another process was faster. The
- * slots that the plan names are not free, because their records have to show how the former sessions ended.
- */
+/** Returns a function that makes one attempt to acquire a free slot. It returns `undefined` if another process was faster. */
 export function takingSlots(context: FleetContext) {
   const { names, clock, records, store, memberId, timing, logger } = context;
   const { leaseDurationMs, renewIntervalMs, renewDeadlineMs, attemptTimeoutMs, drainTimeoutMs } = timing;
@@ -29,7 +26,7 @@ export function takingSlots(context: FleetContext) {
     const free: number[] = [];
     for (let slot = 0; slot < MAX_SLOTS && free.length < range; slot += 1) {
       const { state, bar } = listed.get(slot) ?? { state: "vacant" };
-      // If the slot's session has expired, the coordinator must end it first.
+      // The coordinator must end an expired session first. The record of a slot in the plan has to show how its session ended.
       if (state === "vacant" && !bar && !unusable.has(slot) && !named?.has(slot)) free.push(slot);
     }
     const slot = free[Math.floor(clock.random() * free.length)];

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { ConfigurationError } from "@leasehold/core";
 import { sleep, type Clock } from "@leasehold/core/provider";
 import type { FleetNames } from "./fleet-names.ts";
-import type { FleetSettings } from "./fleet-options.ts";
+import type { FleetContext } from "./fleet-reporter.ts";
 import { MAX_PLAN_BYTES, planBytes } from "./plan-text.ts";
 
 /** The number of shards, their names, or a function that returns the names. Numbered shards are named "0", "1", and so on. */
@@ -41,8 +41,10 @@ export interface ShardSource {
   readonly mark: string;
   /** The names; `undefined` if a function returns the names. */
   readonly fixed?: readonly string[];
-  readonly ask?: Exclude<ShardsOption, number | readonly string[]>;
+  readonly ask?: AskForShards;
 }
+
+type AskForShards = Exclude<ShardsOption, number | readonly string[]>;
 
 /** @throws {ConfigurationError} for a list that is empty, invalid or too long. The error shows the values. */
 export function shardSource(given: ShardsOption, names: FleetNames): ShardSource {
@@ -56,30 +58,38 @@ export function shardSource(given: ShardsOption, names: FleetNames): ShardSource
 export class ShardList {
   /** The last list that counts; `undefined` before the first answer of the function. */
   list: readonly string[] | undefined;
-  readonly #settings: FleetSettings;
+  readonly #context: FleetContext;
   /** The hash of the last answer that did not count. A second equal answer counts. */
   #strange: string | undefined;
   #askedMs = -Infinity;
 
-  constructor(settings: FleetSettings) {
-    this.#settings = settings;
-    this.list = settings.shards.fixed;
+  constructor(context: FleetContext) {
+    this.#context = context;
+    this.list = context.shards.fixed;
+  }
+
+  /** Calls the function again once `shardsRefreshMs` have passed. After a failure the former list stays. */
+  async refresh(present: readonly string[]): Promise<void> {
+    const { clock, shardsRefreshMs, names, shards, reporter } = this.#context;
+    const nowMs = clock.monotonicMs();
+    if (!shards.ask || nowMs - this.#askedMs < shardsRefreshMs) return;
+    this.#askedMs = nowMs;
+    try {
+      this.list = await this.#ask(shards.ask, this.list ?? present);
+      reporter.problem("answer", false, "");
+    } catch (error) {
+      reporter.problem("answer", true, `The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
+    }
   }
 
   /**
-   * Calls the function again once `shardsRefreshMs` have passed. Returns true if the function has answered. An answer that is
-   * empty, or lacks more than half of the shards, counts only if it is given twice. Otherwise one empty replica could stop all
-   * work.
-   * @throws the error of the function, or an error for an answer that does not count. Throws, too, without an answer within
-   *   `attemptTimeoutMs`. The former list then stays.
+   * Returns the function's answer. An answer that is empty, or lacks more than half of the shards, counts only if it is given
+   * twice. Otherwise one empty replica could stop all work.
+   * @throws for an answer that does not count, and without an answer within `attemptTimeoutMs`.
    */
-  async refresh(present: readonly string[]): Promise<boolean> {
-    const { clock, shardsRefreshMs, timing, names, shards } = this.#settings;
-    const nowMs = clock.monotonicMs();
-    if (!shards.ask || nowMs - this.#askedMs < shardsRefreshMs) return false;
-    this.#askedMs = nowMs;
-    const answer = namesOfShards(await within(clock, timing.attemptTimeoutMs, shards.ask), names);
-    const known = this.list ?? present;
+  async #ask(ask: AskForShards, known: readonly string[]): Promise<readonly string[]> {
+    const { clock, timing, names } = this.#context;
+    const answer = namesOfShards(await within(clock, timing.attemptTimeoutMs, ask), names);
     const given = new Set(answer);
     const lacking = known.filter((name) => !given.has(name)).length;
     const mark = hashOf(answer);
@@ -90,8 +100,7 @@ export class ShardList {
       );
     }
     this.#strange = undefined;
-    this.list = answer;
-    return true;
+    return answer;
   }
 }
 

@@ -21,9 +21,8 @@ export class SlotWatch {
   }
 
   /**
-   * Lists the slots, and ends the expired sessions. The list may lag, so an expired session is not yet over. Only the write that
-   * ends the session proves its end. Also returns the longest lease. `isSuspicious` is true if a renewal is late, because that
-   * member may be dead.
+   * Lists the slots, and ends the expired sessions. The list may lag, so only the write that ends a session proves its end. Also
+   * returns the longest lease. `isSuspicious` is true if a renewal is late, because that member may be dead.
    * @param isNew true until this coordinator has watched for a whole lease. Until then the store's clock may also show an expiry.
    */
   async look(isNew: boolean): Promise<{ seen: Seen; isSuspicious: boolean; leaseMs: number }> {
@@ -65,10 +64,7 @@ export class SlotWatch {
     return outcome.lease.term;
   }
 
-  /**
-   * Returns the slots whose sessions are over. Either the record proves the end, or no consistent read in a whole lease has shown
-   * the session.
-   */
+  /** Returns the slots whose sessions are over: the record proves it, or no consistent read in a whole lease shows the session. */
   async over(plan: Plan, seen: Seen): Promise<Set<number>> {
     const over = new Set<number>();
     const gone = new Map<string, number>();
