@@ -46,7 +46,7 @@ export class Coordinator {
     this.#context = context;
     this.#lease = lease;
     this.#lasting = new Lasting(context.clock);
-    this.#watch = new SlotWatch(context, this.#lasting);
+    this.#watch = new SlotWatch(context);
     this.#list = new ShardList(context);
   }
 

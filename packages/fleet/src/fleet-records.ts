@@ -2,9 +2,9 @@
 
 import { ForeignRecordError, parseLeaseRecord, RECORD_SCHEMA, sendRequest, sleep } from "@leasehold/core/provider";
 import type { LeaseRecord, PutOptions, RecordLeaseStore } from "@leasehold/core/provider";
-import { LeaseholdError, type LeaseSnapshot } from "@leasehold/core";
+import { isLeaseholdError, LeaseholdError, type LeaseSnapshot } from "@leasehold/core";
 import type { FleetSettings } from "./fleet-options.ts";
-import type { Shard } from "./hold.ts";
+import type { Shard } from "./holds.ts";
 import { inTurns } from "./in-turns.ts";
 import { decodePlan, encodePlan, MAX_PLAN_BYTES } from "./plan-text.ts";
 import type { Plan } from "./plan.ts";
@@ -92,7 +92,8 @@ export class FleetRecords {
 
   /**
    * Writes the shard's fence, which then refuses all earlier leaderships. Tries again after a failure, until the shard has to stop.
-   * @throws {FenceAheadError} The last failure after `drainTimeoutMs`: a transaction of the former holder may lock the fence.
+   * @throws {LeaseholdError} `TERM_REGRESSED` if the fence has a later term. The last failure after `drainTimeoutMs`, because a
+   *   transaction of the former holder may lock the fence.
    */
   async seal(shard: Shard): Promise<void> {
     const { clock, timing } = this.options;
@@ -102,7 +103,7 @@ export class FleetRecords {
       try {
         return await this.#inTurn(async () => (mayBegin() ? await this.#writeFence(shard) : undefined));
       } catch (error) {
-        if (error instanceof FenceAheadError || clock.monotonicMs() >= untilMs) throw error;
+        if (isLeaseholdError(error, "TERM_REGRESSED") || clock.monotonicMs() >= untilMs) throw error;
         await sleep(clock, pauseMs, shard.signal).catch(() => undefined);
       }
     }
@@ -112,7 +113,13 @@ export class FleetRecords {
     const { election, name, term, termId } = shard;
     const found = await this.read(election, true);
     if (found?.record?.term === term && found.record.termId === termId) return;
-    if (found && found.term >= term) throw new FenceAheadError(shard, found.term);
+    if (found && found.term >= term)
+      throw new LeaseholdError(
+        "TERM_REGRESSED",
+        `The fence of the shard '${name}' has term ${found.term}, and the plan granted the shard in term ${term}. ` +
+          "The plan was restored, or another fleet uses the same records. Reset the fleet.",
+        { election },
+      );
     const fence = { term, termId };
     const version = await this.#put(election, fence, { ifVersion: found?.version, fence });
     if (version === undefined) throw new Error(`Another process writes the fence of the shard '${name}' all the time.`);
@@ -159,17 +166,5 @@ export class FleetRecords {
     const { clock, store, timing } = this.options;
     const label = { store: store.name, election, operation, writes: operation === "put" };
     return await sendRequest({ ...label, clock, timeoutMs: timing.attemptTimeoutMs }, send);
-  }
-}
-
-/** The fence of a shard has a later term than the plan. Either the plan was restored, or the fence belongs to another fleet. */
-export class FenceAheadError extends LeaseholdError {
-  constructor({ election, name, term }: Shard, fenceTerm: number) {
-    super(
-      "TERM_REGRESSED",
-      `The fence of the shard '${name}' has term ${fenceTerm}, and the plan granted the shard in term ${term}. ` +
-        "The plan was restored, or another fleet uses the same records. Reset the fleet.",
-      { election },
-    );
   }
 }

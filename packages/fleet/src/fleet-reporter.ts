@@ -6,7 +6,7 @@ import { FLEET_CHANNEL, type FleetHandle, type FleetTotals, type PublishedFleetE
 import { defineOptions, Journal, Listeners, redact } from "@leasehold/core/provider";
 import type { FleetSettings } from "./fleet-options.ts";
 import type { FleetRecords } from "./fleet-records.ts";
-import type { Shard } from "./hold.ts";
+import type { Shard } from "./holds.ts";
 import type { FleetMember } from "./member.ts";
 
 /** The events of a {@link Fleet}. A listener that throws changes nothing. */

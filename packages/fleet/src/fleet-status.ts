@@ -59,8 +59,7 @@ export interface FleetStatus {
 
 /**
  * Reads a fleet with one or two lists and two reads. The result is no snapshot: a shard may move between these requests.
- * @throws {ConfigurationError | UnsupportedError} at once for bad input.
- * @throws {StoreError} if a request fails.
+ * @throws {ConfigurationError | UnsupportedError} at once for bad input. {StoreError} if a request fails.
  */
 export async function readFleet(store: LeaseStore, fleet: string): Promise<FleetStatus> {
   const records = openFleet(store, fleet);

@@ -3,7 +3,7 @@ import { AlreadyAbortedError, checkCallOptions, checkKnown, checkSignal, onAbort
 import { checkFleetOptions, type FleetOptions, type FleetSettings } from "./fleet-options.ts";
 import { EVENT_NAMES, FleetReporter, type FleetEvents } from "./fleet-reporter.ts";
 import { readFleet, type FleetStatus } from "./fleet-status.ts";
-import type { Shard, ShardTask } from "./hold.ts";
+import type { Shard, ShardTask } from "./holds.ts";
 import { FleetMember } from "./member.ts";
 
 /** The options of `run`. */

@@ -16,8 +16,7 @@ const TRIES = 8;
  * Asks the holder of a shard to leave it. Another member gets the shard, as after a failure. If there is no other member, the
  * task begins anew. Returns false if that term of the shard is over. A repeated order does nothing.
  * @param options.ifTerm the term of the shard, as {@link readFleet} shows it.
- * @throws {ConfigurationError | UnsupportedError} at once for bad input.
- * @throws {StoreError} if a request fails. Repeat the order then.
+ * @throws {ConfigurationError | UnsupportedError} at once for bad input. {StoreError} if a request fails: repeat the order then.
  */
 export async function releaseShard(
   store: LeaseStore,
@@ -46,8 +45,7 @@ export async function releaseShard(
 /**
  * Ends the session of a member. Its shards move once the lease has run out, and its process joins again. Returns false if the
  * session was already over.
- * @throws {ConfigurationError | UnsupportedError} at once for bad input.
- * @throws {StoreError} if a request fails.
+ * @throws {ConfigurationError | UnsupportedError} at once for bad input. {StoreError} if a request fails.
  */
 export async function evictMember(store: LeaseStore, { election, term }: MemberStatus): Promise<boolean> {
   return (await storeOf(store).break(election, { reason: "evicted by an operator", ifTerm: term })).broken;
@@ -94,11 +92,12 @@ export async function resetFleet(
   await records.tell(revision);
   for (let isFirst = true, isDone = false; !isDone; isFirst = false) {
     isDone = !isFirst;
-    for (const [slot, one] of await records.listMembers()) {
-      const { state, term, leaseDurationMs = 0 } = one;
+    for (const [slot, { state, term, value, leaseDurationMs = 0 }] of await records.listMembers()) {
       leaseMs = Math.max(leaseMs, leaseDurationMs);
-      // The list may lag. A later list shows the sessions that the first list lacks.
-      if (isFirst ? state === "vacant" || term === 0 : !isOlder(one, revision)) continue;
+      // The list may lag. A later list shows the living sessions with an older plan that the first list lacks.
+      const { applied = 0 } = decodeReport(value) ?? {};
+      const isOlder = (state === "held" || state === "unknown") && applied > 0 && applied < revision;
+      if (isFirst ? state === "vacant" || term === 0 : !isOlder) continue;
       isDone = false;
       await leases.break(names.member(slot), { reason: "the fleet is reset", ifTerm: term });
     }
@@ -114,12 +113,6 @@ export async function resetFleet(
     return { revision: next.revision };
   }
   throw wroteFirst(fleet);
-}
-
-/** Reports whether a session may be alive and has last carried out a plan before this revision. */
-function isOlder({ state, value }: LeaseSnapshot, revision: number): boolean {
-  const { applied = 0 } = decodeReport(value) ?? {};
-  return (state === "held" || state === "unknown") && applied > 0 && applied < revision;
 }
 
 function wroteFirst(fleet: string): Error {

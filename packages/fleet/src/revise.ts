@@ -35,7 +35,6 @@ export interface GivenBack {
 
 export interface Revision {
   readonly plan: Plan;
-  /** False if only the revision of the plan changes. */
   readonly changed: boolean;
   readonly givenBack: readonly GivenBack[];
   /** True if a change is under way, or has to wait. */

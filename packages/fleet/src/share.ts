@@ -37,10 +37,8 @@ function shareOut(members: readonly Sharer[], total: number): number {
   const full = members.filter((one) => most(one) <= partOf(one));
   const rest = (): number => members.reduce((left, { share }) => left - share, total);
   for (const one of full) one.share = most(one);
-  if (full.length > 0) {
-    const others = members.filter((one) => !full.includes(one));
-    return shareOut(others, rest());
-  }
+  const others = members.filter((one) => !full.includes(one));
+  if (full.length > 0) return shareOut(others, rest());
   for (const one of members) one.share = Math.floor(partOf(one));
   const beyond = ({ kept, share }: Sharer): number => kept.length - share;
   for (const one of members.toSorted((a, b) => beyond(b) - beyond(a) || a.slot - b.slot).slice(0, rest())) one.share += 1;

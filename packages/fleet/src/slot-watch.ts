@@ -3,7 +3,7 @@
 import { isLeaseholdError, type LeaseSnapshot } from "@leasehold/core";
 import type { FleetContext } from "./fleet-reporter.ts";
 import { inTurns } from "./in-turns.ts";
-import type { Lasting } from "./lasting.ts";
+import { Lasting } from "./lasting.ts";
 import { enderName, fateOf, isSession, type Fate, type Plan, type Seen, type SeenSlot } from "./plan.ts";
 import { decodeReport } from "./report.ts";
 
@@ -15,9 +15,9 @@ export class SlotWatch {
   readonly #lasting: Lasting;
   readonly #inTurn = inTurns();
 
-  constructor(context: FleetContext, lasting: Lasting) {
+  constructor(context: FleetContext) {
     this.#context = context;
-    this.#lasting = lasting;
+    this.#lasting = new Lasting(context.clock);
   }
 
   /**

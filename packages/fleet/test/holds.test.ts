@@ -4,8 +4,7 @@ import { VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, expect, test } from "vitest";
 import { FleetNames } from "../src/fleet-names.ts";
 import type { FleetReporter } from "../src/fleet-reporter.ts";
-import type { Shard } from "../src/hold.ts";
-import { Holds } from "../src/holds.ts";
+import { Holds, type Shard } from "../src/holds.ts";
 import type { Entry, Plan } from "../src/plan.ts";
 import type { Ended } from "../src/report.ts";
 

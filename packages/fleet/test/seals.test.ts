@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { FleetNames } from "../src/fleet-names.ts";
 import { FleetRecords } from "../src/fleet-records.ts";
 import type { FleetSettings } from "../src/fleet-options.ts";
-import type { Shard } from "../src/hold.ts";
+import type { Shard } from "../src/holds.ts";
 
 const DRAIN_MS = 4_000;
 
