@@ -84,13 +84,13 @@ export class Coordinator {
     // A reset that lasts longer than a reset takes was interrupted.
     const isStuck = this.#lasting.ms("resets", old.isResetting === true) > old.leaseMs + timing.renewIntervalMs;
     const stuck = `A reset of '${names.fleet}' was not finished. Nobody is granted a shard until you reset the fleet again.`;
-    reporter.problem("reset", isStuck, stuck);
+    reporter.problem("reset", isStuck && stuck);
     const crowd = this.#crowd(seen, stored?.plan);
     await this.#list.refresh([...old.shards.keys()]);
     const over = await this.#watch.over(old, seen);
     const next = revise(old, seen, { ...this.#returns.at(nowMs), ...crowd, over, leaseMs, shards: this.#shards(old, seen) });
     const full = `The plan of the fleet '${names.fleet}' has no room for all members and shards. Those that do not fit wait until others are gone. Use fewer shards, shorter names or fewer members.`;
-    reporter.problem("room", next.isFull, full);
+    reporter.problem("room", next.isFull && full);
     const mayRevise = nowMs - this.#revisedMs >= REVISION_MS && !old.isResetting && !(!stored && crowd.gathering);
     if (next.changed && mayRevise) {
       await this.#write(next.plan, stored?.version);
@@ -166,7 +166,7 @@ export class Coordinator {
     const isLong = this.#lasting.ms("lists differ", !isAgreed) >= LONG * settleMs;
     const seconds = Math.round((LONG * settleMs) / 1_000);
     const differ = `Members of '${names.fleet}' have had different lists of shards for ${seconds} s: ${others.slice(0, 5).join(", ")} and ${memberId}. The shards stay as they are until all have the same list.`;
-    reporter.problem("lists", isLong, differ);
+    reporter.problem("lists", isLong && differ);
     return (isAgreed || present.length === 0 ? this.#list.list : undefined) ?? present;
   }
 

@@ -50,7 +50,7 @@ export class FleetReporter implements FleetHandle {
   /** The code of the failure that was logged last; undefined once the store answers again. */
   #failure: string | undefined;
   /** The present problem of each kind. */
-  readonly #problems = new Map<string, string | undefined>();
+  readonly #problems = new Map<string, string | false>();
 
   constructor({ logger, names, memberId }: FleetSettings, member: () => FleetMember | undefined) {
     this.#journal = Journal.to(logger);
@@ -110,11 +110,11 @@ export class FleetReporter implements FleetHandle {
     this.#journal.write("info", `${this.#common.fleet}: ${shards} shards move for balance`, { ...this.#common, shards });
   }
 
-  /** Logs a problem that an operator has to know, once while it lasts unchanged. */
-  problem(kind: "answer" | "lists" | "room" | "reset", isSo: boolean, text: string): void {
-    const isNew = isSo && this.#problems.get(kind) !== text;
-    this.#problems.set(kind, isSo ? text : undefined);
-    if (isNew) this.#journal.warn("LEASEHOLD_FLEET", "error", redact(text), this.#common);
+  /** Logs a problem that an operator has to know, once while it lasts unchanged. `false`: the problem is over. */
+  problem(kind: "answer" | "lists" | "room" | "reset", text: string | false): void {
+    if (text !== false && text !== this.#problems.get(kind))
+      this.#journal.warn("LEASEHOLD_FLEET", "error", redact(text), this.#common);
+    this.#problems.set(kind, text);
   }
 
   /** Logs a failure if its code differs from the last one, and later the recovery. `undefined`: the store has answered. */

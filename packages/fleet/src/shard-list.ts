@@ -76,9 +76,9 @@ export class ShardList {
     this.#askedMs = nowMs;
     try {
       this.list = await this.#ask(shards.ask, this.list ?? present);
-      reporter.problem("answer", false, "");
+      reporter.problem("answer", false);
     } catch (error) {
-      reporter.problem("answer", true, `The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
+      reporter.problem("answer", `The list of shards of '${names.fleet}' stays as it is: ${(error as Error).message}`);
     }
   }
 
