@@ -101,7 +101,12 @@ export class Holds {
 
   /** Resolves when all shards have been let go. Each task has then settled, or has run for one lease after its time to drain. */
   async empty(): Promise<void> {
-    if (this.all.length > 0) await new Promise<void>((resolve) => (this.#whenEmpty = resolve));
+    if (!this.#isEmpty) await new Promise<void>((resolve) => (this.#whenEmpty = resolve));
+  }
+
+  get #isEmpty(): boolean {
+    for (const { isLetGo } of this.#started.values()) if (!isLetGo) return false;
+    return true;
   }
 
   readonly #letGo: OnLetGo = (hold, how, error) => {
@@ -112,7 +117,7 @@ export class Holds {
     else void hold.settled.then(forget);
     // A plan may have granted a later term of the shard meanwhile, which counts as failed.
     if ((this.#ended.get(shard)?.since ?? 0) < since) this.#ended.set(shard, { shard, since, how });
-    if (this.all.length === 0) this.#whenEmpty?.();
+    if (this.#isEmpty) this.#whenEmpty?.();
     if (how === "failed" || how === "failed-late") return reporter.emit("shardFailed", { shard: hold.shard, error });
     reporter.emit("shardStopped", { shard: hold.shard });
     onLeft();

@@ -73,7 +73,7 @@ test("refuses a slot that two characters cannot hold, which would be read as ano
   expect(() => encodePlan(plan)).toThrow("The plan cannot be read");
 });
 
-test.for(['{"v":2}', "{}", "null", '{"v":1,"r":1,"d":1,"m":[],"n":1,"w":1,"o":"02","s":"0","l":"0"}'])(
+test.for(['{"v":2}', "{}", "null", "{", "", '{"v":1,"r":1,"d":1,"m":[],"n":1,"w":1,"o":"02","s":"0","l":"0"}'])(
   "refuses %s, which is no plan of this version",
   (text) => {
     expect(() => decodePlan(text)).toThrow(/plan/);
