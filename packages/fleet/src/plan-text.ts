@@ -110,8 +110,9 @@ function column(found: unknown, count: number, width: number): number[] {
 }
 
 function digits(value: number, width: number): string {
-  if (width === 0) return "";
-  return digits(Math.floor(value / BASE), width - 1) + (DIGITS[value % BASE] as string);
+  let text = "";
+  for (let rest = value; text.length < width; rest = Math.floor(rest / BASE)) text = (DIGITS[rest % BASE] as string) + text;
+  return text;
 }
 
 function areNumbered(names: readonly string[]): boolean {
