@@ -31,7 +31,7 @@ function infraProject(isLong: boolean): TestProjectInlineConfiguration {
   return { ...project, test: { ...project.test, env, globalSetup: ["test/kit/terrain/temporary-folder.ts"] } };
 }
 
-/** Where `npm run drivers` has installed other versions of drivers and ORMs. */
+/** Where `npm run drivers` has installed other versions of drivers. */
 const DRIVERS = process.env["LEASEHOLD_DRIVERS"];
 
 /** The tests in one folder. The limits are what a busy machine needs; no test is to prove that something is fast. */

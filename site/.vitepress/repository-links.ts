@@ -5,7 +5,7 @@ const REPOSITORY = "https://github.com/leasehold/leasehold/blob/main";
 /** The README of a package on npm needs the whole address of a picture. */
 const PICTURES = "https://raw.githubusercontent.com/leasehold/leasehold/main/";
 /** The files of the repository that are pages of the site, at the same paths. */
-const PAGES = /^(?:packages\/[^/]+|infra\/(?!terrain)[^/]+)\/[^/]+\.md$/;
+const PAGES = /^(?:packages\/[^/]+(?:\/orms)?|infra\/(?!terrain)[^/]+)\/[^/]+\.md$/;
 /** The folder of all other pages, which are at the root of the site. */
 const ROOT_PAGES = "site/pages/";
 

@@ -139,7 +139,7 @@ function entryPoints({ manifest }: Tarball): string[] {
 
 /** Returns the names that documents and examples import from an entry point, and so users as well. */
 function importedNames(entry: string, root: string): string[] {
-  const files = globSync(["*.md", "site/pages/*.md", "packages/*/*.md", "examples/**/*.{md,ts}"], {
+  const files = globSync(["*.md", "site/pages/*.md", "packages/*/*.md", "packages/sql/orms/*.md", "examples/**/*.{md,ts}"], {
     cwd: root,
     exclude: ["**/node_modules/**"],
   });

@@ -19,7 +19,8 @@ const files = globSync(PROSE, { cwd: root, exclude: (path) => path.split(sep).so
  * The pages that users read. Examples and constructs are read with their code. Maintainers read the decisions and the seed
  * systems. The SKILL.md of other packages are copies of core's.
  */
-const USER_PAGES = /^(?:README\.md|site\/pages\/(?!decisions)[^/]+\.md|packages\/(?:core|[^/]+(?!\/SKILL))\/[^/]+\.md)$/;
+const USER_PAGES =
+  /^(?:README\.md|site\/pages\/(?!decisions)[^/]+\.md|packages\/(?:core|[^/]+(?!\/SKILL))\/(?:orms\/)?[^/]+\.md)$/;
 const counts: Record<Fault["rule"], number> = { begins: 0, long: 0, coined: 0 };
 let words = 0;
 for (const file of files.toSorted()) {

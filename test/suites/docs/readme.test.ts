@@ -65,7 +65,7 @@ test("every link of a document to a file of the repository leads to one, and to 
   const dead: string[] = [];
   let links = 0;
   for await (const document of glob(
-    "{*.md,examples/*.md,site/pages/*.md,{packages,infra,examples,test}/*/*.md,packages/core/src/*.md}",
+    "{*.md,examples/*.md,site/pages/*.md,{packages,infra,examples,test}/*/*.md,packages/sql/orms/*.md,packages/core/src/*.md}",
     {
       cwd: fileURLToPath(root),
     },

@@ -9,6 +9,7 @@ import "./cron-job.ts";
 import "./nestjs.ts";
 import "./queue.ts";
 import "./partitions.ts";
+import "./orms.ts";
 import "./clouds.ts";
 import "./azure.ts";
 import "./google-cloud.ts";
