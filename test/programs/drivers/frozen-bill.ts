@@ -2,7 +2,7 @@ import { ExampleProcess } from "@leasehold/test-kit/processes/example-process";
 import { reachesState } from "@leasehold/test-kit/processes/process-state";
 import { Client } from "pg";
 
-/** How a leader ended that froze before its second bill, and the terms of all bills in the order of their writes. */
+/** The output of a leader that froze before its second bill, and the terms of all bills in the order of their writes. */
 export interface FrozenBill {
   readonly lines: readonly unknown[];
   readonly terms: readonly number[];
@@ -23,7 +23,8 @@ export async function freezeBill(
   command: readonly [string, ...string[]],
   env: { readonly DATABASE_URL: string; readonly LEASE_DURATION_MS: string },
 ): Promise<FrozenBill> {
-  await using first = new ExampleProcess(example, command, { ...env, FREEZE_AT: "2" });
+  // The output then has errors alone on stderr.
+  await using first = new ExampleProcess(example, command, { ...env, NODE_NO_WARNINGS: "1", FREEZE_AT: "2" });
   await first.said("wrote bill 1");
   await reachesState(first.pid, "stopped", "gone");
   await using second = new ExampleProcess(example, command, env);
@@ -31,7 +32,8 @@ export async function freezeBill(
   await second.ended;
   first.thaw();
   await first.ended;
-  return { lines: first.lines.map(({ msg }) => msg), terms: await termsOf(env.DATABASE_URL) };
+  const lines = [...first.lines.map(({ msg }) => msg), ...first.stderr.split("\n").filter(Boolean)];
+  return { lines, terms: await termsOf(env.DATABASE_URL) };
 }
 
 /** Returns the terms of the bills in a database, in the order of their writes. */
