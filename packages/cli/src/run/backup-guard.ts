@@ -18,7 +18,7 @@ import type { Writable } from "node:stream";
  *
  * The wait is a `read` with a limit, because it must not need another process. Bash and BusyBox have such a limit, dash has none.
  * So `/bin/bash` takes the place of dash. With `--posix` its limit also counts while the process is stopped. Without `--norc` bash
- * reads `.bashrc` if its input is a socket. With dash alone, or without `/proc` at the start, the script kills as soon as the guard
+ * reads `.bashrc` if its input is a socket. With dash alone, or without `/proc`, the script kills as soon as the guard
  * is killed, and does not notice a frozen one. BusyBox ends a `read` with the same code at the limit and at the input's end. So
  * three reads that fail early mean the end. A signal just before a `read` is noticed after it, at most 5 s later.
  *

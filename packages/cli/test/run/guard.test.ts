@@ -154,7 +154,7 @@ test.runIf(process.platform === "linux")(
     onTestFinished(() => void guard.kill("SIGKILL"));
     const instant = after(machineNow(), FAR_MS);
     const order = { seq: 1, termId: "a-term-of-nobody", signal: "SIGTERM", graceMs: FAR_MS, termAt: instant, killAt: instant };
-    // The pipe holds fewer. Nobody reads until the guard has heard them all.
+    // The pipe holds fewer. The test reads it only later.
     for (let orders = 0; orders < 20_000; orders += 1) {
       if (!guard.stdin?.write(`${JSON.stringify(order)}\n`)) await once(guard.stdin!, "drain");
     }
