@@ -113,7 +113,10 @@ test("reset refuses a store that cannot be read, before it asks or writes, and n
   works();
   await command.lead("fleet/damaged/plan", "host-1", "{}");
   const ran = await command.run("fleet", "reset", "damaged");
-  expect(ran).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^damaged: The plan has version/) as string });
+  expect(ran).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringMatching(/^damaged: The plan cannot be read: it is damaged/) as string,
+  });
 });
 
 test("a reset that is interrupted says that nothing is granted, and so does status, by exit code 3", async () => {
