@@ -2,7 +2,7 @@ import { SeededRandom, VirtualClock } from "@leasehold/core/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { AcquireOrder } from "../src/election/acquire-order.ts";
 
-const OCCASION = { isWoken: true, isPushed: true, storeChooses: false };
+const OCCASION = { isWoken: true, isPushed: true };
 
 let clock: VirtualClock;
 let order: AcquireOrder;
@@ -46,7 +46,7 @@ describe("the turn of a candidate", () => {
     const places = Array.from({ length: 6_000 }, (__, term) => {
       const one = new AcquireOrder(clock);
       one.tookMs(10);
-      return one.placeAfter(term, { ...OCCASION, sinceMs: 0, ...how });
+      return one.placeAfter(term, { sinceMs: 0, ...how });
     });
     const first = places.filter(({ isFirst }) => isFirst).map(({ atMs }) => atMs);
     const others = places.filter(({ isFirst }) => !isFirst).map(({ atMs }) => atMs);
@@ -55,15 +55,6 @@ describe("the turn of a candidate", () => {
     expect(Math.max(...first)).toBe(0);
     expect(Math.min(...others)).toBeGreaterThanOrEqual(waits[0]);
     expect(Math.max(...others)).toBeLessThanOrEqual(waits[1]);
-  });
-
-  test("comes at once if the store chooses among candidates", () => {
-    clock.random = () => 0.999;
-    order.tookMs(10);
-    expect(order.placeAfter(3, { ...OCCASION, sinceMs: 1_000, storeChooses: true })).toMatchObject({
-      isFirst: true,
-      atMs: 1_000,
-    });
   });
 
   test("spreads polls over 40 ms at most", () => {

@@ -15,8 +15,6 @@ export const CAPABILITIES: LeaseStoreCapabilities = {
   leaseGranularityMs: 1,
   // A trial, ELECT, and the first LEAD.
   roundTrips: 3,
-  // Voters hold their answers to trials for a moment, and grant the best one.
-  choosesCandidate: true,
   maxValueBytes: MAX_VALUE_BYTES,
   fence: "none",
   transfer: { drain: "full" },

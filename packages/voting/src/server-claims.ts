@@ -67,7 +67,8 @@ export class ServerClaims {
       if (this.#failed.size > MOST_CLAIMS) this.#failed.clear();
       if (hasFailed) this.#failed.add(election);
       // A won claim wakes the other candidates of this process, after the winner has heard of its win. A lost claim wakes none,
-      // because its own campaign would begin again at once, and skip the random wait.
+      // because its own campaign would begin again at once. It would then skip the random wait, which keeps two voters from
+      // refusing each other for ever.
       clock.setTimer(() => {
         this.#claiming.delete(election);
         if (hasWon) this.#server.wake(election);

@@ -2,16 +2,7 @@ import { ProcessClock, SeededRandom } from "@leasehold/core/testing";
 import { TrueTime } from "@leasehold/test-kit/clocks/true-time";
 import { violationIn, type RandomRun } from "@leasehold/test-kit/simulated/random-run";
 import { Server, type VoterReply, type Envelope, type Request } from "../src/simulation.ts";
-import {
-  drawFailover,
-  drawYearly,
-  Failover,
-  JITTER,
-  type FailoverPlan,
-  type FailoverWorld,
-  type Situation,
-  type Started,
-} from "./failover.ts";
+import { drawFailover, drawYearly, Failover, JITTER, type FailoverPlan, type FailoverWorld, type Started } from "./failover.ts";
 
 const LEASES_MS = [3_000, 6_000, 15_000];
 const LIMITS = { settling: 2, factor: 1, grace: 0 };
@@ -20,27 +11,19 @@ const LIMITS = { settling: 2, factor: 1, grace: 0 };
  * Plays one failover in virtual time. No message is lost, and only drawn things vary. These are round trips and syncs of any
  * length for which `timing()` makes its promises, and servers in lockstep. Others are a server that is down, several elections per
  * server, and lists in another order on each server. The seed decides everything.
- *
- * @returns also `share`: the time until a server led again, as a share of what `timing()` gives.
  */
-export async function playFailover(
-  seed: number,
-  { history, situation }: { readonly history?: boolean; readonly situation?: Situation } = {},
-): Promise<RandomRun & { readonly share: number }> {
+export async function playFailover(seed: number, options: { readonly history?: boolean } = {}): Promise<RandomRun> {
   const random = new SeededRandom(Math.imul(seed, 0x9e3779b1) ^ (seed >>> 15));
   const time = new TrueTime(random.seed());
-  const plan = drawFailover(random, LEASES_MS, { ...situation, yearly: drawYearly(seed) });
+  const plan = drawFailover(random, LEASES_MS, { yearly: drawYearly(seed) });
   const world = new VirtualWorld(plan, random, time);
   const failover = new Failover(plan, random, world, LIMITS);
   const violation = await violationIn(() => failover.play());
   failover.end();
+  const history = options.history === true ? failover.history : [];
   const faults = new Map([[plan.event, 1]]);
   const counted = { steps: 1, requests: world.requests, virtualMs: time.monotonicMs(), terms: failover.terms, faults };
-  const { tookMs = Infinity, promisedMs } = failover;
-  return {
-    ...{ plan: { seed, store: "failovers" }, violation, ...counted, history: history ? failover.history : [] },
-    share: tookMs / promisedMs,
-  };
+  return { plan: { seed, store: "failovers" }, violation, ...counted, history };
 }
 
 interface Process extends Started {

@@ -31,8 +31,6 @@ export interface Occasion {
   readonly isWoken: boolean;
   /** True if the store would wake this candidate when another one acquires. */
   readonly isPushed: boolean;
-  /** True if the store chooses among candidates. It can only choose among those that try at one instant. */
-  readonly storeChooses: boolean;
 }
 
 /** Orders candidates that learn at one instant that a lease is free. A few write at once; the others wait to learn of a win. */
@@ -60,10 +58,10 @@ export class AcquireOrder {
   }
 
   /** Returns this candidate's turn for the term after `term`. The first call for that term draws it. */
-  placeAfter(term: number, { sinceMs, isWoken, isPushed, storeChooses }: Occasion): PlaceInOrder {
+  placeAfter(term: number, { sinceMs, isWoken, isPushed }: Occasion): PlaceInOrder {
     if (this.#place?.term === term) return this.#place;
     const how = isPushed ? "push" : "read";
-    const isFirst = storeChooses || this.#clock.random() < FIRST[isWoken ? "woken" : "other"];
+    const isFirst = this.#clock.random() < FIRST[isWoken ? "woken" : "other"];
     const roundTrips = OTHERS_WAIT[how] + OTHERS_SPREAD * this.#clock.random();
     const waitMs = isFirst ? 0 : roundTrips * this.roundTripMs + SLOW_WRITE_MS;
     this.#place = { term, isFirst, atMs: sinceMs + waitMs };

@@ -116,11 +116,9 @@ export class Campaign {
   }
 
   async #awaitTurn({ snapshot, isWoken, knownMs, expiresMs }: Polled): Promise<void> {
-    const { clock, store } = this.#options;
+    const { clock } = this.#options;
     const sinceMs = expiresMs === Infinity ? knownMs : expiresMs;
-    const storeChooses = store.capabilities.choosesCandidate === true;
-    const occasion = { sinceMs, isWoken, isPushed: this.#polls.isPushed, storeChooses };
-    this.#turn = this.#order.placeAfter(snapshot?.term ?? 0, occasion);
+    this.#turn = this.#order.placeAfter(snapshot?.term ?? 0, { sinceMs, isWoken, isPushed: this.#polls.isPushed });
     const turnInMs = Math.max(this.#turn.atMs - clock.monotonicMs(), this.#jittered(this.#attemptPace.waitMs));
     if (turnInMs > 0) await this.#polls.pause(turnInMs);
   }

@@ -16,8 +16,6 @@ export interface LeaseStoreCapabilities {
   readonly showsUndurable?: boolean | undefined;
   /** A failover may undo an acknowledged write, so that two may lead until one of them reads again. @defaultValue false */
   readonly losesAcknowledged?: boolean | undefined;
-  /** True where the store itself chooses one of the candidates that try at one instant. So they need no turns. @defaultValue false */
-  readonly choosesCandidate?: boolean | undefined;
   /** In bytes of UTF-8. */
   readonly maxValueBytes: number;
   /** `atomic`: a guarded write of a stale leader always fails. `after-seal`: it fails after the newer leader's seal. */
