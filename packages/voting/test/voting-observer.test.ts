@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import * as consumers from "node:stream/consumers";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { Elector, StoreError, UnsupportedError } from "@leasehold/core";
-import { systemClock } from "@leasehold/core/provider";
+import { sleep, systemClock } from "@leasehold/core/provider";
 import { VotingObserver, type VotingLeaseStore } from "@leasehold/voting";
 import { CAPABILITIES } from "../src/capabilities.ts";
 import type { Request } from "../src/messages.ts";
@@ -110,6 +110,8 @@ test("an observer sends nothing after the limit of a call, even if its authority
   const observer = new VotingObserver({ servers: [address], secret: SECRET, ca: () => ca.promise });
   onTestFinished(() => observer.close());
   await expect(observer.read("e", { timeoutMs: 10 })).rejects.toThrow(StoreError);
+  // The request has a timer of its own, set after that of the call. Timers of one duration fire in order.
+  await sleep(systemClock, 10);
   ca.resolve("any");
   await expect(observer.read("e", LIMITS)).rejects.toThrow("does not take part yet");
   expect(packets).toBe(1);
