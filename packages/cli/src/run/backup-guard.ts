@@ -18,9 +18,9 @@ import type { Writable } from "node:stream";
  *
  * The wait is a `read` with a limit, because it must not need another process. Bash and BusyBox have such a limit, dash has none.
  * So `/bin/bash` takes the place of dash. With `--posix` its limit also counts while the process is stopped. Without `--norc` bash
- * reads `.bashrc` if its input is a socket. With dash alone, or without `/proc`, the script kills as soon as the guard
- * is killed, and does not notice a frozen one. BusyBox ends a `read` with the same code at the limit and at the input's end. So
- * three reads that fail early mean the end. A signal just before a `read` is noticed after it, at most 5 s later.
+ * reads `.bashrc` if its input is a socket. With dash alone, or without `/proc`, the script kills as soon as the guard is killed,
+ * and does not notice a frozen one. BusyBox ends a `read` with the same code at the limit and at the input's end. So three reads
+ * that fail early mean the end. A signal just before a `read` is noticed after it, at most 5 s later.
  *
  * A shell that can start no process ends with an error. Then `exec` replaces it, which needs no new process. The new shell kills
  * the group first, which makes room for the search. It does not try for ever. Dash kills a group only with the form
@@ -131,7 +131,7 @@ export class BackupGuard {
     this.#wrapperLives?.destroy();
   }
 
-  /** The pipe to the shell's descriptor 3. Nothing is written to it: its end tells that this process is gone. */
+  /** The pipe to the shell's descriptor 3. Nothing is written to it. It ends with this process. */
   get #wrapperLives(): Socket | undefined {
     return (this.#child?.stdio?.[3] as Socket | null | undefined) ?? undefined;
   }
