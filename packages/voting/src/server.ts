@@ -18,8 +18,8 @@ import { StateWriter, type Disk } from "./state-writer.ts";
 import { VoterState } from "./voter-state.ts";
 import type { WarningLog } from "./warning-log.ts";
 
-/** The wait before a server that takes no part yet looks again whether it may. */
-const LOOK_AGAIN_MS = 250;
+/** The wait of a server that takes no part yet, before it checks again whether it may. */
+const CHECK_AGAIN_MS = 250;
 /** The time limit of a ping. */
 const ANSWER_MS = 1_000;
 /**
@@ -272,7 +272,7 @@ export class Server {
     this.#recovery.hasAsked = true;
     while (!signal.aborted && !(await this.#begins())) {
       this.#options.troubles?.lasts(this.name, `it takes no part yet, since ${this.#recovery.waitsFor(this.others)}`);
-      await sleep(this.clock, LOOK_AGAIN_MS, signal).catch(() => undefined);
+      await sleep(this.clock, CHECK_AGAIN_MS, signal).catch(() => undefined);
     }
     begun.abort();
   }
